@@ -2,8 +2,9 @@
 #
 #   docker build --build-arg VERSION="$(git describe --tags --always --dirty)" -t fairlead .
 
-# The Go version is that of go.mod; internal/testkit/deploytest compares them.
-FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
+# The Go version is that of go.mod; internal/testkit/deploytest compares them. What the digests name cannot change;
+# "crane digest golang:VERSION" prints that of another version.
+FROM --platform=$BUILDPLATFORM golang:1.26.8@sha256:3c3e25a4da13fd0478eed2df1eb35a0e667094a7124d3993a6a1d30f71c17e79 AS build
 WORKDIR /src
 # Modules change less often than the source: they are a layer of their own.
 COPY go.mod go.sum ./
@@ -21,7 +22,7 @@ RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs
 
 # No shell, no package manager, no git; it has CA certificates and the user 65532.
 # Repositories at file:// and at paths need git, and so another base.
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM gcr.io/distroless/static-debian12:nonroot@sha256:afa5c872c891853ca7fcf1f12c3edb23f7eeef36189728842dd51042ff57f7ab
 COPY --from=build /out/fairlead /usr/bin/fairlead
 # Belongs to the user, so that a named volume mounted here does so too.
 COPY --from=build --chown=65532:65532 /out/data /var/lib/fairlead

@@ -171,6 +171,8 @@ func problemsOf(kind, text string) problem.List {
 	switch kind {
 	case "Workload", "DeploymentTarget":
 		layer.Kind, layer.Name = model.Workloads, "birds"
+	case model.DecisionKind:
+		layer.Kind = model.Decisions
 	case "Environment", "Freeze", "Promotion", "Template", "WorkloadRegistration":
 		layer.Kind, layer.Name = model.Base, "main"
 	}

@@ -142,9 +142,10 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	rivals := k.across.findRivals(models)
 	for i := range report.Environments {
 		e := &report.Environments[i]
-		found := k.applyStrict(shared[e.Environment])
+		found := k.applyStrict(append(slices.Clip(shared[e.Environment]), rivals[e.Environment]...))
 		all.addNew(e.Environment, found)
 		count, warnings := found.Count()
 		e.Problems, e.Warnings, e.Ready = e.Problems+count, e.Warnings+warnings, e.Ready && count == 0

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/reconcile/doctor"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -33,7 +34,8 @@ func newDoctor(a *app) *cobra.Command {
 		Long: `Doctor reads the settings, and asks every repository that the control plane names,
 and its forge, whether the daemon can do its work there: read, push, open pull
 requests, set statuses. It runs the daemon's first cycle without writing, and names
-what would stop an environment. It changes nothing.
+what would stop an environment. A daemon that runs is asked on which clusters a newer
+commit waited for a health check. It changes nothing.
 
 Hooks and push rules refuse a push only when they see it: with --push, doctor pushes
 a branch to each repository that the daemon pushes to, and removes it at once.
@@ -57,8 +59,9 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	heldUp := d.findHeldUp(ctx, settings)
 	done := d.app.stderr.ShowProgress("ask the repositories and their forges")
-	found, err := doctor.Examine(ctx, doctor.Options{Settings: settings, Now: time.Now, Push: d.push, CheckListen: daemon.CheckListen})
+	found, err := doctor.Examine(ctx, doctor.Options{Settings: settings, Now: time.Now, Push: d.push, CheckListen: daemon.CheckListen, HeldUp: heldUp})
 	done()
 	if err != nil {
 		return err
@@ -79,6 +82,34 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 		return problem.WithHint(errors.New("1 check fails"), "the hint below it says what to change")
 	}
 	return problem.WithHint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
+}
+
+// findHeldUp asks the daemon of the settings which clusters reported that a newer commit waited until a health check
+// ended; only a daemon knows. It says on stderr why one that runs does not tell.
+func (d *doctorCommand) findHeldUp(ctx context.Context, settings *config.Settings) (held []doctor.HeldUp) {
+	if !settings.HasLedger() {
+		return nil
+	}
+	cc := newCommandContext(d.app)
+	cc.settings = settings
+	daemon, absence, err := cc.findFleetDaemon(ctx)
+	if absence != "" {
+		return nil
+	}
+	var all []fleetview.Cluster
+	if err == nil {
+		all, err = askAll[fleetview.Cluster](ctx, daemon, "clusters", newValues())
+	}
+	if err != nil {
+		fmt.Fprintf(d.app.stderr, "fairlead: note: what clusters report is not checked: %v\n", err)
+		return nil
+	}
+	for _, c := range all {
+		if c.HeldUp != nil {
+			held = append(held, doctor.HeldUp{Cluster: c.Name, Object: c.HeldUp.Object, Seen: c.HeldUp.Seen})
+		}
+	}
+	return held
 }
 
 // findingsText returns a line for each finding, with its hint below.

@@ -108,7 +108,7 @@ that were in touch before the merge; of outputs before them all, nothing is.`,
   fairlead fleet lead-time -e prod --since 30d -o csv`,
 		Args: checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			from, err := parsePast("--since", since, cc.now())
+			from, err := cc.parsePast("--since", since)
 			if err != nil {
 				return err
 			}

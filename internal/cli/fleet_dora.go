@@ -31,7 +31,7 @@ Both times are medians. What the ledger does not know counts for none of them.`,
   fairlead fleet dora --since 2026-01-01 -o csv`,
 		Args: checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			from, err := parsePast("--since", since, cc.now())
+			from, err := cc.parsePast("--since", since)
 			if err != nil {
 				return err
 			}

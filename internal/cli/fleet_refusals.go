@@ -24,7 +24,7 @@ that no cluster has ever reported under are counted together, as -.`,
   fairlead fleet refusals --cluster east-1 --since 30d -o csv`,
 		Args: checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			from, err := parsePast("--since", since, cc.now())
+			from, err := cc.parsePast("--since", since)
 			if err != nil {
 				return err
 			}

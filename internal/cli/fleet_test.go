@@ -3,8 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 // TestParsePast: the ledger is not asked about the future, of which it would answer with today.
@@ -19,19 +22,28 @@ func TestParsePast(t *testing.T) {
 		{"2026-11-01", "2026-11-01T00:00:00Z"},
 		{"2026-11-23T14:05:00+01:00", "2026-11-23T13:05:00Z"},
 		{"0s", "2026-11-23T13:05:00Z"},
-		{"-7d", ""},
+		{"-7d", "2026-11-16T13:05:00Z"},
 		{"2026-11-24", ""},
 		{"2026-11-23T13:05:01Z", ""},
 		{"7", ""},
-		{"yesterday", ""},
+		{"yesterday", "2026-11-22T13:05:00Z"},
+		{"yesterday 17:48", "2026-11-22T17:48:00Z"},
+		{"17:48", "2026-11-22T17:48:00Z"},
+		{"today 17:48", ""},
 	} {
-		at, err := parsePast("--at", c.value, now)
+		var stderr bytes.Buffer
+		cc := newCommandContext(&app{stderr: display.NewStream(&stderr)})
+		cc.now = func() time.Time { return now }
+		at, err := cc.parsePast("--at", c.value)
 		got := at.UTC().Format(time.RFC3339)
 		if err != nil {
 			got = ""
 		}
 		if got != c.want {
 			t.Errorf("parsePast(%s) = %q (%v), want %q", c.value, got, err, c.want)
+		}
+		if noted := strings.Contains(stderr.String(), "--at is "+c.want); noted != strings.HasSuffix(c.value, "17:48") && err == nil {
+			t.Errorf("parsePast(%s) notes %q", c.value, &stderr)
 		}
 	}
 }

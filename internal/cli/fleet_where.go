@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ when, and whether it is ready. With --at it lists what they reported at that tim
   fairlead fleet where checkout-api -e prod --at 2026-11-01`,
 		Args: checkArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			then, err := parsePast("--at", at, cc.now())
+			then, err := cc.parsePast("--at", at)
 			if err != nil {
 				return err
 			}
@@ -54,7 +55,7 @@ when, and whether it is ready. With --at it lists what they reported at that tim
 		},
 	}
 	f.addPlaceFlags(c)
-	c.Flags().StringVar(&at, "at", "", "what ran at a `time`: a date, a time, or how long ago, as 36h or 7d")
+	c.Flags().StringVar(&at, "at", "", "what ran at a `time`: a date, a time such as \"yesterday 17:48\", or how long ago, as 36h or 7d")
 	cc.addFleetFlags(c)
 	return c
 }
@@ -81,19 +82,24 @@ was lost, and a new one has begun, the last line says when.
 	return c
 }
 
-// parsePast parses a date, a time, or how long ago, which may not be in the future; "" is the zero time.
-func parsePast(flag, value string, now time.Time) (time.Time, error) {
-	var at time.Time
-	ago, err := text.ParseDuration(value)
-	if err == nil {
-		at = now.Add(-ago).UTC().Truncate(time.Second)
-	} else {
-		at, err = parseTime(flag, value, now)
+// parsePast parses a time that is over, in the time zone of the machine; "" is the zero time. It notes on stderr which time
+// is meant by a text that leaves the date or the zone open.
+func (cc *commandContext) parsePast(flag, value string) (time.Time, error) {
+	if value == "" {
+		return time.Time{}, nil
 	}
-	if at.After(now) {
+	at, ok := text.ParsePast(value, cc.now())
+	switch {
+	case !ok:
+		return at, usageErrorf(`as 2026-11-20, "yesterday 17:48", 10:00, 2026-11-20T10:00:00+01:00, 36h or 7d`, "%s %s is not a time", flag, value)
+	case at.After(cc.now()):
 		return at, usageErrorf("the ledger knows the past: name a date, a time, or how long ago, as 36h or 7d", "%s %s is in the future", flag, value)
 	}
-	return at, err
+	at = at.UTC()
+	if _, err := time.Parse(time.RFC3339, value); err != nil && strings.Contains(value, ":") {
+		fmt.Fprintf(cc.app.stderr, "fairlead: note: %s is %s\n", flag, at.Format(time.RFC3339))
+	}
+	return at, nil
 }
 
 // printPlacements prints the answer of a question about a workload.

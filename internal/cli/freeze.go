@@ -84,11 +84,11 @@ func checkFreeze(cc *commandContext, f *actions.Freeze, from, to, except string,
 	if err := checkScope(f.Scope); err != nil {
 		return err
 	}
-	f.From, err = parseTime("--from", from, cc.now())
+	f.From, err = parseNext("--from", from, cc.now())
 	if err != nil {
 		return err
 	}
-	f.To, err = parseTime("--to", to, cc.now())
+	f.To, err = parseNext("--to", to, cc.now())
 	if err != nil {
 		return err
 	}
@@ -98,11 +98,11 @@ func checkFreeze(cc *commandContext, f *actions.Freeze, from, to, except string,
 	return nil
 }
 
-// parseTime parses a date, a time, or a duration from now; "" is the zero time.
-func parseTime(flag, value string, now time.Time) (time.Time, error) {
+// parseNext parses a time that is to come, in the time zone of the machine; "" is the zero time.
+func parseNext(flag, value string, now time.Time) (time.Time, error) {
 	t, ok := actions.ParseTime(value, now)
 	if !ok {
-		return t, usageErrorf("as 2026-12-24, 2026-12-24T18:00:00+01:00, 36h or 7d", "%s %s is not a time", flag, value)
+		return t, usageErrorf(`as 2026-12-24, "tomorrow 18:00", 2026-12-24T18:00:00+01:00, 36h or 7d`, "%s %s is not a time", flag, value)
 	}
 	return t, nil
 }

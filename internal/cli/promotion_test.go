@@ -267,12 +267,12 @@ func TestReadTime(t *testing.T) {
 		"2026-12-24T18:00:00+01:00": time.Date(2026, 12, 24, 17, 0, 0, 0, time.UTC),
 		"36h":                       now.Add(36 * time.Hour),
 	} {
-		if got, err := parseTime("--to", text, now); err != nil || !got.Equal(want) {
+		if got, err := parseNext("--to", text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"tomorrow", "-3h", "2026-13-01", "24.12.2026"} {
-		if got, err := parseTime("--to", text, now); exitCode(err) != exitUsage {
+	for _, text := range []string{"noon", "-3h", "2026-13-01", "24.12.2026"} {
+		if got, err := parseNext("--to", text, now); exitCode(err) != exitUsage {
 			t.Errorf("%s: %s, %v", text, got, err)
 		}
 	}

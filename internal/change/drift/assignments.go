@@ -40,7 +40,7 @@ func (c *comparison) compareAssignments(f *findings) {
 				f.add(Finding{Only: has.side.name(), Because: "the cluster type or the deployment target is in " + has.side.name() + " only"}, "")
 			case !lacks.plan.Targets(i).Has(j):
 				there := schedule.Assignment{ClusterType: lacks.side.Model.ClusterTypes[i], Target: lacks.side.Model.Targets[j]}
-				f.add(Finding{Only: has.side.name(), Because: whyNotAssigned(has.side, a, lacks.side, there)}, assignmentPath(a))
+				f.add(Finding{Only: has.side.name(), Because: whyNotAssigned(has, a, lacks, there)}, assignmentPath(a))
 			}
 		}
 	}
@@ -50,16 +50,16 @@ func assignmentPath(a schedule.Assignment) string { return a.ClusterType.Name + 
 
 // whyNotAssigned returns why one side does not have an assignment of the other: which of the
 // policies that make it there is missing, or does not select it.
-func whyNotAssigned(has Side, a schedule.Assignment, lacks Side, there schedule.Assignment) string {
-	opinions := schedule.EvaluatePolicies(lacks.Model, there)
+func whyNotAssigned(has assignmentGrid, a schedule.Assignment, lacks assignmentGrid, there schedule.Assignment) string {
+	opinions := lacks.plan.EvaluatePolicies(there)
 	var reasons []string
-	for _, o := range schedule.EvaluatePolicies(has.Model, a) {
+	for _, o := range has.plan.EvaluatePolicies(a) {
 		if !o.Selected {
 			continue
 		}
 		i := slices.IndexFunc(opinions, func(other schedule.PolicyVerdict) bool { return other.Policy.Name == o.Policy.Name })
 		if i < 0 {
-			reasons = append(reasons, fmt.Sprintf("policy %s is in %s only", o.Policy.Name, has.name()))
+			reasons = append(reasons, fmt.Sprintf("policy %s is in %s only", o.Policy.Name, has.side.name()))
 			continue
 		}
 		var misses []string
@@ -69,7 +69,7 @@ func whyNotAssigned(has Side, a schedule.Assignment, lacks Side, there schedule.
 		if miss := opinions[i].Target; miss != "" {
 			misses = append(misses, "the deployment target "+miss)
 		}
-		reasons = append(reasons, fmt.Sprintf("for policy %s in %s %s", o.Policy.Name, lacks.name(), strings.Join(misses, ", and ")))
+		reasons = append(reasons, fmt.Sprintf("for policy %s in %s %s", o.Policy.Name, lacks.side.name(), strings.Join(misses, ", and ")))
 	}
 	return strings.Join(reasons, "; ")
 }

@@ -21,7 +21,9 @@ type Assignment struct {
 	Assigned    bool   `json:"assigned" yaml:"assigned"`
 	// Policies are all policies: those that select it first, then the others, the nearest
 	// first.
-	Policies  []Verdict      `json:"policies,omitempty" yaml:"policies,omitempty"`
+	Policies []Verdict `json:"policies,omitempty" yaml:"policies,omitempty"`
+	// Choices are what the policies with a choice did, of those that select it.
+	Choices   []Choice       `json:"choices,omitempty" yaml:"choices,omitempty"`
 	Values    []Value        `json:"values,omitempty" yaml:"values,omitempty"`
 	Excluded  []Exclusion    `json:"excluded,omitempty" yaml:"excluded,omitempty"`
 	Schemas   []Schema       `json:"schemas,omitempty" yaml:"schemas,omitempty"`
@@ -59,7 +61,7 @@ func (q *explainer) explainAssignment(i, j int) *Assignment {
 		ClusterType: objectOf(a.ClusterType), Target: objectOf(a.Target),
 		Workload: a.Target.Workload, Workspace: a.Target.Workspace, Namespace: q.namespaceName(a),
 		Assigned: q.plan.Targets(i).Has(j),
-		Policies: q.policyVerdicts(a), Values: q.explainValues(i, j), Excluded: q.excludedConfigs(a),
+		Policies: q.policyVerdicts(a), Choices: q.explainChoices(i, j), Values: q.explainValues(i, j), Excluded: q.excludedConfigs(a),
 		Schemas: q.checkingSchemas(i, j), DependsOn: q.resolveDependencies(i, j), Files: files,
 	}
 }
@@ -70,7 +72,7 @@ func (q *explainer) namespaceName(a schedule.Assignment) string {
 }
 
 func (q *explainer) policyVerdicts(a schedule.Assignment) []Verdict {
-	opinions := schedule.EvaluatePolicies(q.model, a)
+	opinions := q.plan.EvaluatePolicies(a)
 	slices.SortStableFunc(opinions, func(o, p schedule.PolicyVerdict) int {
 		return cmp.Compare(assignmentDistance(o.Policy, a), assignmentDistance(p.Policy, a))
 	})

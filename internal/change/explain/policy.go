@@ -42,5 +42,13 @@ func (q *explainer) explainPolicy(name string) *Policy {
 	sortByLacks(out.OtherClusterTypes)
 	sortByLacks(out.OtherTargets)
 	out.Assignments = len(out.ClusterTypes) * len(out.Targets)
+	if p.Choice != nil {
+		out.Assignments = 0
+		for _, u := range q.plan.Units() {
+			if u.Policy == p {
+				out.Assignments += len(u.Places) * len(u.Targets)
+			}
+		}
+	}
 	return out
 }

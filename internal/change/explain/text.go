@@ -60,6 +60,7 @@ func (a *Assignment) writePage(p *page, env string) {
 		{"namespace", a.Namespace},
 	})
 	writeVerdicts(p, a.Policies)
+	writeChoices(p, a.Choices)
 	writeValues(p, a.Assigned, a.Values)
 	writeExclusions(p, a.Excluded)
 	a.writeSchemas(p)

@@ -81,7 +81,7 @@ func showProgress(p *model.Progress) string {
 	}
 	listed, _ := p.ListClusters()
 	for _, c := range listed {
-		fmt.Fprintf(&b, "cluster %s of type %s in wave %q with %v\n", c.Name, c.Type, c.Wave, c.Labels)
+		fmt.Fprintf(&b, "cluster %s of type %s in group %q with %v\n", c.Name, c.Type, c.Group, c.Labels)
 	}
 	for _, e := range p.Ephemerals {
 		fmt.Fprintf(&b, "ephemeral from %s until %s on %s\n", e.From, e.Expires, e.ClusterTypes)

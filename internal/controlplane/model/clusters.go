@@ -18,14 +18,15 @@ type clusterListSpec struct {
 type listedClusterSpec struct {
 	Name   locatedText            `yaml:"name" required:"true"`
 	Type   locatedText            `yaml:"type" required:"true"`
-	Wave   string                 `yaml:"wave"`
+	Group  string                 `yaml:"group"`
+	Wave   locatedText            `yaml:"wave"` // the earlier name of group
 	Labels map[string]locatedText `yaml:"labels"`
 }
 
 // ListedCluster is a cluster that an environment expects by name.
 type ListedCluster struct {
 	Name, Type string
-	Wave       string // "" if it is in none
+	Group      string // "" if it is in none
 	Labels     map[string]string
 	Pos        problem.Pos
 	Subject    string // the ClusterList, as "Kind/name"
@@ -42,7 +43,7 @@ func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*Liste
 	var all []*ListedCluster
 	for _, listed := range s.Clusters {
 		c := &ListedCluster{
-			Name: listed.Name.Text, Type: listed.Type.Text, Wave: listed.Wave, Labels: map[string]string{},
+			Name: listed.Name.Text, Type: listed.Type.Text, Group: cmp.Or(listed.Group, listed.Wave.Text), Labels: map[string]string{},
 			Pos: r.positionAt(listed.Name.Line), typePos: r.positionAt(listed.Type.Line), Subject: o.Subject(),
 		}
 		if listed.Name.Line == 0 || listed.Type.Line == 0 { // it was reported as missing
@@ -53,8 +54,11 @@ func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*Liste
 				d.problems.Addf(c.Pos, c.Subject, "name clusters as in east-7, and types as their ClusterTypes", "%v", err)
 			}
 		}
-		if err := kubename.CheckLabelValue(c.Wave); err != nil {
-			d.problems.Addf(c.Pos, c.Subject, "write one word, such as canary", "the wave of %s: %v", c.Name, err)
+		if err := kubename.CheckLabelValue(c.Group); err != nil {
+			d.problems.Addf(c.Pos, c.Subject, "write one word, such as canary", "the group of %s: %v", c.Name, err)
+		}
+		if listed.Wave.Line > 0 {
+			d.problems.Warnf(r.positionAt(listed.Wave.Line), c.Subject, "write group: "+cmp.Or(c.Group, "canary"), "wave does not order clusters: it is the earlier name of group, which gates and the page count by")
 		}
 		for _, key := range sortedKeys(listed.Labels) {
 			c.Labels[key] = listed.Labels[key].Text

@@ -2,6 +2,7 @@ package model
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -71,6 +72,13 @@ func (d *decoder) parsePercent(pos problem.Pos, field, text string, otherwise in
 	}
 	n, _ := strconv.Atoi(found[1]) // 0 to 100
 	return n
+}
+
+// ProposesRecord reports whether what is promoted to an environment is written by pull request.
+func (p *Progress) ProposesRecord(environment string) bool {
+	return slices.ContainsFunc(p.Promotions, func(promotion *Promotion) bool {
+		return slices.ContainsFunc(promotion.Stages, func(s Stage) bool { return s.Name == environment && s.Record == "pull-request" })
+	})
 }
 
 // LimitsOf returns the limits of an environment: those of its stage in the Promotion, or

@@ -33,6 +33,8 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	m.Registrations = uniqueByName(all.registrations, problems, func(r *Registration) *Object { return &r.Object })
 	m.Configs = uniqueByName(all.configs, problems, func(c *Config) *Object { return &c.Object })
 	m.Schemas = uniqueByName(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
+	m.Decisions = uniqueByName(all.decisions, problems, func(d *Decision) *Object { return &d.Object })
+	m.Measures = uniqueByName(all.measures, problems, func(m *Measures) *Object { return &m.Object })
 	m.Stacks = all.stacks.unique(problems)
 	m.Clusters = all.clusters.compose(all)
 	m.Ignored, m.Broken, m.disabled = all.ignored, all.broken, all.disabled
@@ -227,6 +229,7 @@ func (w *workload) makeTarget(s *targetSpec, workspace string, problems *problem
 	maps.Copy(t.Labels, w.Labels)
 	t.Labels[workloadLabel], t.Labels[workspaceLabel] = w.Name, workspace
 	t.Schemas = ownSchemas(t.Object, w.pos, s.ConfigSchemas)
+	t.Requests = readRequests(s.Annotations, t.Subject(), w.pos, problems).overWorkload(w.requests.ofTarget(s.Name.Text))
 	checkSizes(&t.Object, &t.DependsOn, &t.Schemas, problems)
 	t.DependsOn, t.Schemas = slices.Concat(w.dependsOn, t.DependsOn), append(t.Schemas, ownSchemas(w.Object, w.pos, w.schemas)...)
 	return t

@@ -42,6 +42,8 @@ const (
 	TeamStacks
 	// Files are files of another repository that stacks name. Nothing in it is read as an object.
 	Files
+	// Decisions is the folder with the decisions of an environment: see [DecisionFolder].
+	Decisions
 )
 
 // Layer is the files of one repository that take part in an environment.
@@ -125,6 +127,7 @@ type ClusterType struct {
 	Reconciler, NamespaceService, ConfigType string
 	// Clusters is how many there are of the type, by its annotation; -1 if it has none.
 	Clusters int
+	Taints   []Taint
 }
 
 // Template is a list of texts to expand.
@@ -170,6 +173,8 @@ type Policy struct {
 	ClusterTypes Selector
 	Targets      Selector
 	Workspace    string // "" for any
+	// Choice is nil if every selected target goes to every selected cluster type.
+	Choice *Choice
 }
 
 // Registration is the location of a team's workloads.
@@ -193,6 +198,8 @@ type Target struct {
 	// data, and never templates.
 	Team      bool
 	DependsOn []Dependency
+	// Requests is what its annotations and those of its workload say that it needs: see [Model.RequestsOf].
+	Requests Amounts
 }
 
 // Dependency is one name in a fairlead.io/depends-on annotation: a workload's or
@@ -241,6 +248,8 @@ type Model struct {
 	Schemas       []*Schema
 	Stacks        Stacks
 	Clusters      Clusters
+	Decisions     []*Decision
+	Measures      []*Measures
 	// Ignored counts the objects of other kinds, by "apiVersion Kind".
 	Ignored map[string]int
 	// Broken is true if a file could not be read that may hold anything: what is missing may be in it.

@@ -118,7 +118,13 @@ func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder
 	case "GitOpsRepo":
 		known = []string{AcknowledgeAnnotation}
 	case "ClusterType":
-		known = []string{ClustersAnnotation}
+		known = []string{ClustersAnnotation, TaintsAnnotation}
+	case "SchedulingPolicy":
+		known = []string{ChooseAnnotation}
+	case "ConfigMap":
+		known = []string{MeasuredAnnotation, MeasuredByAnnotation}
+	case "Workload", "DeploymentTarget":
+		known = append(slices.Clip(ownAnnotations), RequestsAnnotation)
 	case claudie.InputManifestKind:
 		known = ManifestAnnotations
 	}
@@ -166,17 +172,17 @@ func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
 		r.checkRepo(o, s)
 		c.gitOpsRepos = append(c.gitOpsRepos, &GitOpsRepo{o, s.repoRef()})
 	case "ClusterType":
-		o, s, _ := readObject[clusterTypeSpec](r, n, kind, d)
+		o, s, meta := readObject[clusterTypeSpec](r, n, kind, d)
 		r.checkLength(o, "the name of a cluster type becomes a label", o.Name)
-		c.clusterTypes = append(c.clusterTypes, &ClusterType{o, s.Reconciler, s.NamespaceService, s.ConfigType, r.countClusters(o, n, d)})
+		c.clusterTypes = append(c.clusterTypes, &ClusterType{o, s.Reconciler, s.NamespaceService, s.ConfigType, r.countClusters(o, n, d), r.readTaints(o, meta.Annotations)})
 	case "Template":
 		o, s, meta := readObject[templateSpec](r, n, kind, d)
 		c.templates = append(c.templates, r.newTemplate(o, s, meta))
 	case "SchedulingPolicy":
-		o, s, _ := readObject[schedulingPolicySpec](r, n, kind, d)
+		o, s, meta := readObject[schedulingPolicySpec](r, n, kind, d)
 		r.checkLength(o, "the name of a policy becomes a label", o.Name)
 		types, targets := d.readSelector(n, s.ClusterTypeSelector.LabelSelector), d.readSelector(n, s.DeploymentTargetSelector.LabelSelector)
-		c.policies = append(c.policies, &Policy{o, types, targets, s.DeploymentTargetSelector.Workspace})
+		c.policies = append(c.policies, &Policy{o, types, targets, s.DeploymentTargetSelector.Workspace, r.readChoice(o, meta.Annotations, d.problems)})
 	case "WorkloadRegistration":
 		o, s, _ := readObject[workloadRegistrationSpec](r, n, kind, d)
 		if err := kubename.CheckLabelValue(s.Workspace); err != nil {
@@ -279,6 +285,12 @@ func (r *reader) readConfigMap(n *yaml.Node, d *decoder) {
 	d.decodeValue(n, reflect.ValueOf(&b).Elem(), "")
 	o := r.readMetadata(n, "ConfigMap", b.Metadata, d)
 	platform, app := o.Labels[platformConfigLabel] == "true", strings.HasPrefix(o.Name, appConfigPrefix)
+	if isMeasures(o) && r.layer.Kind != Workloads {
+		r.out.measures = append(r.out.measures, r.readMeasures(o, b.Data))
+		if !platform && !app {
+			return
+		}
+	}
 	if !platform && !app {
 		r.out.countIgnored("v1 ConfigMap", 1)
 		return
@@ -314,6 +326,7 @@ type workload struct {
 	targets      []targetSpec
 	schemas      []locatedText
 	dependsOn    []Dependency
+	requests     requests
 	pos          func(line int) problem.Pos
 
 	mu   sync.Mutex
@@ -331,6 +344,7 @@ func (r *reader) newWorkload(o Object, s workloadSpec, meta metadataSpec) *workl
 		w.registration = r.layer.Name
 	}
 	w.dependsOn = dependenciesOf(meta.Annotations, r.positionAt)
+	w.requests = readRequests(meta.Annotations, o.Subject(), r.positionAt, &r.out.problems)
 	w.checkSizes(&r.out.problems)
 	return w
 }
@@ -381,6 +395,7 @@ func (r *reader) newWrittenTarget(o Object, s deploymentTargetSpec, meta metadat
 	}
 	maps.Copy(t.Labels, o.Labels)
 	t.Schemas = ownSchemas(t.Object, r.positionAt, s.ConfigSchemas)
+	t.Requests = readRequests(meta.Annotations, t.Subject(), r.positionAt, &r.out.problems).ofTarget(t.Name)
 	checkSizes(&t.Object, &t.DependsOn, &t.Schemas, &r.out.problems)
 	return t
 }

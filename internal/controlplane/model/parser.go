@@ -154,6 +154,8 @@ type content struct {
 	schemas       []*Schema
 	stacks        Stacks
 	clusters      clusterParts
+	decisions     []*Decision
+	measures      []*Measures
 	ignored       map[string]int
 	disabled      []*Object // Flux does not apply them, and keeps their versions of before
 	broken        bool      // a file could not be read that may hold anything
@@ -177,6 +179,7 @@ func (c *content) add(o *content) {
 	c.stacks.add(&o.stacks)
 	c.clusters.add(&o.clusters)
 	c.progress.add(&o.progress)
+	c.decisions, c.measures = append(c.decisions, o.decisions...), append(c.measures, o.measures...)
 	c.disabled, c.broken = append(c.disabled, o.disabled...), c.broken || o.broken
 	c.problems = append(c.problems, o.problems...)
 	c.dropped.add(o.dropped)
@@ -257,6 +260,8 @@ func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *
 		}
 		file, known := path.Join(dir, e.Name), last.entries[e.Name]
 		switch {
+		case e.IsDir() && e.Name == decisionFolderName && isDecisionFolder(path.Join(l.Prefix, file)):
+			continue
 		case e.IsDir():
 			r.entries[e.Name] = p.readFolder(env, l, file, e.Tree(), known)
 		case path.Ext(e.Name) != ".yaml" && path.Ext(e.Name) != ".yml" || e.Mode == tree.ModeSubmodule:
@@ -308,6 +313,11 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 		return c
 	}
 	r.readText(r.text)
+	if l.Kind == Decisions {
+		for i := range c.problems {
+			c.problems[i].Hint = "revert the commit that broke it; if it is deleted, all of the policy is decided again"
+		}
+	}
 	return c
 }
 
@@ -433,6 +443,8 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	switch {
 	case r.layer.Kind == TeamStacks && !(isNearEnvironment(h.kind) && isStackObject(group, "Environment", n)):
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
+	case r.layer.Kind == Decisions && (group != OwnGroup || h.kind != DecisionKind):
+		d.addProblem(n, "", "this folder holds Decisions, and nothing else")
 	case group == Group && version != Version:
 		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Kalypso have %s", h.apiVersion, APIVersion)
 	case group == Group && slices.Contains(generatedKinds, h.kind):

@@ -26,6 +26,7 @@ var OwnKinds = []KindInfo{
 	{"ClusterKey", clusterKeySpec{}},
 	{"ClusterList", clusterListSpec{}},
 	{"ClusterModules", ClusterModulesSpec{}},
+	{DecisionKind, decisionSpec{}},
 	{"Ephemeral", ephemeralSpec{}},
 	{"Freeze", freezeSpec{}},
 	{"Hold", holdSpec{}},
@@ -254,7 +255,7 @@ func (p *Parser) Progress(env string, l Layer) *Progress { return &p.readLayer(e
 // what is rendered; those of kinds that are about stacks do the opposite.
 func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	p := &r.out.progress
-	if !isStackKind(h.kind) && h.kind != "ClusterBinding" && h.kind != clusterModulesKind {
+	if !isStackKind(h.kind) && h.kind != "ClusterBinding" && h.kind != clusterModulesKind && h.kind != DecisionKind {
 		d.problems = &p.Problems
 	}
 	switch {
@@ -291,6 +292,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		r.out.clusters.bindings = append(r.out.clusters.bindings, readPart[ClusterBindingSpec](r, n, h.kind, d))
 	case clusterModulesKind:
 		r.out.clusters.modules = append(r.out.clusters.modules, readPart[ClusterModulesSpec](r, n, h.kind, d))
+	case DecisionKind:
+		r.readDecision(n, h, d)
 	case "ClusterKey":
 		o, s, _ := readObject[clusterKeySpec](r, n, h.kind, d)
 		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Retired, s.Adopted, s.Environments, s.Reason})

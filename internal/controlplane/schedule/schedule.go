@@ -15,6 +15,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -30,7 +31,8 @@ type Plan struct {
 	selections []selection // one per policy
 	// rows has the targets of each cluster type. Cluster types that the same
 	// policies select share one set.
-	rows []Set
+	rows    []Set
+	decider *decider // nil if no policy has a choice
 }
 
 // selection is what one policy selects.
@@ -50,7 +52,7 @@ func NewPlan(m *model.Model, last *Plan) *Plan {
 	for i := range m.ClusterTypes {
 		by := NewSet(len(m.Policies))
 		for j, s := range p.selections {
-			if s.clusterTypes.Has(i) {
+			if m.Policies[j].Choice == nil && s.clusterTypes.Has(i) {
 				by.Add(j)
 			}
 		}
@@ -64,7 +66,49 @@ func NewPlan(m *model.Model, last *Plan) *Plan {
 		}
 		p.rows[i] = row
 	}
+	p.decider = newDecider(m, p.selections, p.rows)
+	if p.decider != nil {
+		p.addPlaces()
+	}
 	return p
+}
+
+// addPlaces adds what was chosen to the rows.
+func (p *Plan) addPlaces() {
+	for i, row := range p.rows { // which other cluster types may share
+		p.rows[i] = NewSet(len(p.model.Targets))
+		copy(p.rows[i], row)
+	}
+	for _, u := range p.decider.units {
+		for _, place := range u.Places {
+			for _, t := range u.Targets {
+				p.rows[place.ClusterType].Add(t)
+			}
+		}
+	}
+}
+
+// Units returns what the choices of the policies placed, in the order of placing.
+func (p *Plan) Units() []*Unit {
+	if p.decider == nil {
+		return nil
+	}
+	return p.decider.units
+}
+
+// Decisions returns the places of the units, by policy and unit. Policies without places are left out.
+func (p *Plan) Decisions() map[string]map[string][]string {
+	all := map[string]map[string][]string{}
+	for _, u := range p.Units() {
+		if len(u.Places) == 0 {
+			continue
+		}
+		if all[u.Policy.Name] == nil {
+			all[u.Policy.Name] = map[string][]string{}
+		}
+		all[u.Policy.Name][u.Name] = list.Convert(u.Places, func(place Place) string { return p.model.ClusterTypes[place.ClusterType].Name })
+	}
+	return all
 }
 
 // selectObjects returns what a policy selects of a new model.
@@ -174,7 +218,7 @@ type PolicyVerdict struct {
 	Target      string
 }
 
-// EvaluatePolicies returns whether each policy makes an assignment, which need not exist, in the
+// EvaluatePolicies returns whether each policy selects both sides of an assignment, which need not exist, in the
 // order of the policies' names.
 func EvaluatePolicies(m *model.Model, a Assignment) []PolicyVerdict {
 	var out []PolicyVerdict

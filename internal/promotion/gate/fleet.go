@@ -59,10 +59,10 @@ func checkGroups(spec model.GateSpec, s rolloutSpec) problem.List {
 	label, byLabel := strings.CutPrefix(s.Groups.By, rollout.ByLabel)
 	switch {
 	case s.Groups.By == "" && s.Groups.Percent != nil:
-		problems = append(problems, spec.Problem("add by: wave, by: clusterType, or by: label:KEY", "groups do not say what clusters are grouped by"))
-	case s.Groups.By == "", s.Groups.By == rollout.ByWave, s.Groups.By == rollout.ByClusterType, byLabel && kubename.CheckLabelKey(label) == nil:
+		problems = append(problems, spec.Problem("add by: group, by: clusterType, or by: label:KEY", "groups do not say what clusters are grouped by"))
+	case s.Groups.By == "", s.Groups.By == rollout.ByGroup, s.Groups.By == rollout.ByWave, s.Groups.By == rollout.ByClusterType, byLabel && kubename.CheckLabelKey(label) == nil:
 	default:
-		problems = append(problems, spec.Problem("write wave, clusterType, or label:KEY with a label of clusters or their types", "groups.by cannot be %q", s.Groups.By))
+		problems = append(problems, spec.Problem("write group, clusterType, or label:KEY with a label of clusters or their types", "groups.by cannot be %q", s.Groups.By))
 	}
 	if s.Groups.By != "" && s.Clusters > 1 {
 		problems = append(problems, spec.Problem("remove it, and say with the annotation fairlead.io/clusters of each cluster type how many there are", "clusters is for one group"))

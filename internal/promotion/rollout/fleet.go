@@ -16,7 +16,7 @@ import (
 type Standing struct {
 	Cluster     string // "" for one that was never in touch, and is not listed by name
 	ClusterType string
-	Wave        string            // "" for none
+	Group       string            // "" for none
 	Labels      map[string]string // of the cluster, or else of its type
 	Class       ledger.Class
 	Object      string // that decides, of a failure
@@ -41,7 +41,7 @@ type Fleet struct {
 // FleetRule is when an output counts as rolled out to a fleet.
 type FleetRule struct {
 	Rule
-	// By is what clusters are grouped by: ByWave, ByClusterType, or a label after ByLabel; "" for one
+	// By is what clusters are grouped by: ByGroup, ByClusterType, or a label after ByLabel; "" for one
 	// group.
 	By string
 	// Percents are those of single groups, and of DefaultGroup; Rule.ReadyPercent is of all others.
@@ -53,7 +53,8 @@ type FleetRule struct {
 
 // What clusters are grouped by, and the name that stands for groups without a percentage.
 const (
-	ByWave        = "wave"
+	ByGroup       = "group"
+	ByWave        = "wave" // the earlier name of ByGroup
 	ByClusterType = "clusterType"
 	ByLabel       = "label:"
 	DefaultGroup  = "default"
@@ -65,8 +66,8 @@ func (r FleetRule) groupOf(s Standing) string {
 		return s.Labels[key]
 	}
 	switch r.By {
-	case ByWave:
-		return s.Wave
+	case ByGroup, ByWave:
+		return s.Group
 	case ByClusterType:
 		return s.ClusterType
 	}

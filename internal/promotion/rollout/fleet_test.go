@@ -16,7 +16,7 @@ var (
 )
 
 // standings reads "40 ready large, e2 failed large timeout, 1 unheard small": clusters, or so many,
-// their class, their type, and a message. The wave of a cluster is its
+// their class, their type, and a message. The group of a cluster is its
 // type, and the label ring its last letter.
 func standings(t *testing.T, list string) []Standing {
 	t.Helper()
@@ -31,7 +31,7 @@ func standings(t *testing.T, list string) []Standing {
 			n = 1
 		}
 		for i := range n {
-			s := Standing{Cluster: words[0], ClusterType: words[2], Wave: words[2], Labels: map[string]string{"ring": words[2][len(words[2])-1:]}, Message: strings.Join(words[3:], " ")}
+			s := Standing{Cluster: words[0], ClusterType: words[2], Group: words[2], Labels: map[string]string{"ring": words[2][len(words[2])-1:]}, Message: strings.Join(words[3:], " ")}
 			if err == nil {
 				s.Cluster = fmt.Sprintf("%s-%s-%d", words[2], words[1], i+1)
 			}
@@ -83,12 +83,14 @@ func TestSummarizeFleet(t *testing.T) {
 			"failed: small: 1 of 2 clusters ready (50%, wants 100%): 1 failed (s2: no route)"},
 		{"a group that waits", "1 ready large, 1 progressing small", byType(nil), "progressing: small: 0 of 1 cluster ready (0%, wants 100%): 1 in progress (small-progressing-1)"},
 		{"by a label", "1 ready ring-a, 1 behind ring-b", FleetRule{Rule: Rule{ReadyPercent: 100}, By: "label:ring", FailurePercent: -1}, "progressing: b: 0 of 1 cluster ready (0%, wants 100%): 1 behind (ring-b-behind-1)"},
-		{"by a label that is missing", "1 behind large", FleetRule{Rule: Rule{ReadyPercent: 100}, By: "label:wave", FailurePercent: -1},
+		{"by a label that is missing", "1 behind large", FleetRule{Rule: Rule{ReadyPercent: 100}, By: "label:group", FailurePercent: -1},
 			"progressing: without a name: 0 of 1 cluster ready (0%, wants 100%): 1 behind (large-behind-1)"},
 		{"listed by name, and never heard", "2 ready large, e7 unheard large", percent(100), "progressing: 2 of 3 clusters ready (66.6%, wants 100%): 1 unheard (e7)"},
-		{"by wave", "4 ready canary, 1 behind second, 1 ready none", FleetRule{Rule: Rule{ReadyPercent: 50}, By: ByWave, Percents: map[string]int{"canary": 100}, FailurePercent: -1},
+		{"by group", "4 ready canary, 1 behind second, 1 ready none", FleetRule{Rule: Rule{ReadyPercent: 50}, By: ByGroup, Percents: map[string]int{"canary": 100}, FailurePercent: -1},
 			"progressing: second: 0 of 1 cluster ready (0%, wants 50%): 1 behind (second-behind-1)"},
-		{"all waves", "4 ready canary, 1 ready second, 1 behind second", FleetRule{Rule: Rule{ReadyPercent: 50}, By: ByWave, Percents: map[string]int{"canary": 100}, FailurePercent: -1},
+		{"by the earlier name of groups", "4 ready canary, 1 behind second, 1 ready none", FleetRule{Rule: Rule{ReadyPercent: 50}, By: ByWave, Percents: map[string]int{"canary": 100}, FailurePercent: -1},
+			"progressing: second: 0 of 1 cluster ready (0%, wants 50%): 1 behind (second-behind-1)"},
+		{"all groups", "4 ready canary, 1 ready second, 1 behind second", FleetRule{Rule: Rule{ReadyPercent: 50}, By: ByGroup, Percents: map[string]int{"canary": 100}, FailurePercent: -1},
 			"ready: 5 of 6 clusters ready, and enough in each of 2 groups until 12:02:56"},
 		{"a large fleet", "9412 ready large, 310 behind large, 201 silent large, 77 failed large x", percent(95),
 			"progressing: 9,412 of 10,000 clusters ready (94.1%, wants 95%): 310 behind (large-behind-1, large-behind-2, large-behind-3 and 307 more), 201 silent (large-silent-1, large-silent-2, large-silent-3 and 198 more), 77 failed (large-failed-1: x, large-failed-2, large-failed-3 and 74 more)"},

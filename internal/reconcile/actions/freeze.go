@@ -38,23 +38,14 @@ func (f Freeze) Check(now time.Time) error {
 	return nil
 }
 
-// ParseTime parses a date, a time, or a duration from now; "" is the zero time. It reports whether the text is
+// ParseTime parses a time that is to come, as [text.ParseNext] does; "" is the zero time. It reports whether the text is
 // one of them.
 func ParseTime(value string, now time.Time) (time.Time, bool) {
 	if value == "" {
 		return time.Time{}, true
 	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		t, err := time.Parse(layout, value)
-		if err == nil {
-			return t, true
-		}
-	}
-	d, err := text.ParseDuration(value)
-	if err == nil && d > 0 {
-		return now.UTC().Add(d).Truncate(time.Second), true
-	}
-	return time.Time{}, false
+	at, ok := text.ParseNext(value, now)
+	return at.UTC(), ok
 }
 
 // Freeze writes a freeze into the base.

@@ -27,7 +27,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -50,10 +49,16 @@ type Options struct {
 	Push bool
 	// CheckListen returns why an address cannot be listened on; nil checks no address.
 	CheckListen func(address string) error
-	// Clusters are those that report to a daemon that runs, by name; nil if that is not known.
-	Clusters []ledger.Cluster
+	// HeldUp are the clusters whose controllers were seen to finish the health check of an older revision first, by name.
+	HeldUp []HeldUp
 	// Keyring is the one of a daemon that runs; nil for another one.
 	Keyring *access.Keyring
+}
+
+// HeldUp is a cluster on which a controller finished the health check of an older revision first.
+type HeldUp struct {
+	Cluster, Object string
+	Seen            time.Time // when it was last seen to
 }
 
 // Examine runs all checks and returns their findings, sorted by subject. It returns an
@@ -72,6 +77,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	d.checkMachine(ctx)
 	d.checkSettings()
 	d.checkDaemon(ctx)
+	d.checkHealthChecks(o.HeldUp)
 	if d.checkControlPlane(ctx) {
 		d.rehearseCycle(ctx, dir)
 	}

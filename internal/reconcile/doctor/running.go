@@ -10,7 +10,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/config/access"
-	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -26,7 +25,7 @@ func ExamineRunning(ctx context.Context, o Options, known status.Snapshot) ([]Fi
 	d.checkMachine(ctx)
 	d.checkSettings()
 	d.checkMirrors(len(known.Remotes))
-	d.checkHealthChecks(o.Clusters)
+	d.checkHealthChecks(o.HeldUp)
 	d.repositoryAt(access.ReadLocation(d.config, d.config.ControlPlane.Repo)).controlPlane = true
 	for _, e := range known.Environments {
 		if e.Output.Repo != "" {
@@ -73,15 +72,15 @@ const heldUpFor = 7 * 24 * time.Hour
 
 // checkHealthChecks warns of clusters on which a fix, a rollback or an approval waits until the health check of an older
 // commit ends.
-func (d *examination) checkHealthChecks(clusters []ledger.Cluster) {
+func (d *examination) checkHealthChecks(clusters []HeldUp) {
 	var names []string
-	last := ledger.Cluster{}
+	last := HeldUp{}
 	for _, c := range clusters {
-		if c.HeldUp == "" || d.now().Sub(c.HeldUpSeen) > heldUpFor {
+		if d.now().Sub(c.Seen) > heldUpFor {
 			continue
 		}
-		names = append(names, c.Name())
-		if c.HeldUpSeen.After(last.HeldUpSeen) {
+		names = append(names, c.Cluster)
+		if c.Seen.After(last.Seen) {
 			last = c
 		}
 	}
@@ -93,7 +92,7 @@ func (d *examination) checkHealthChecks(clusters []ledger.Cluster) {
 		shown = text.Count(len(names), "cluster")
 	}
 	d.addWarning("health checks", "start kustomize-controller there with --feature-gates=CancelHealthCheckOnNewRevision=true (Flux 2.7 or newer)",
-		"a newer commit waited until the health check of an older one ended on %s: last %s on %s", shown, last.HeldUp, last.Name())
+		"a newer commit waited until the health check of an older one ended on %s: last %s on %s", shown, last.Object, last.Cluster)
 }
 
 // maxNamedClusters is how many clusters a finding names.

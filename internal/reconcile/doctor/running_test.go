@@ -9,7 +9,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
-	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/doctor"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
@@ -124,20 +123,19 @@ func TestHeldUpClusters(t *testing.T) {
 	if problems.Stops() {
 		t.Fatal(problems)
 	}
-	cluster := func(name, object string, before time.Duration) ledger.Cluster {
-		return ledger.Cluster{Names: []ledger.Naming{{Name: name}}, HeldUp: object, HeldUpSeen: now.Add(-before)}
+	cluster := func(name, object string, before time.Duration) doctor.HeldUp {
+		return doctor.HeldUp{Cluster: name, Object: object, Seen: now.Add(-before)}
 	}
 	for _, c := range []struct {
 		name     string
-		clusters []ledger.Cluster
+		clusters []doctor.HeldUp
 		want     []string // parts of the finding; nil if there is none
 	}{
-		{"none reports", nil, nil},
-		{"none is held up", []ledger.Cluster{cluster("east-1", "", 0)}, nil},
-		{"long ago", []ledger.Cluster{cluster("east-1", "Kustomization/flux-system/stacks", 8*24*time.Hour)}, nil},
-		{"two", []ledger.Cluster{cluster("east-1", "Kustomization/a/x", time.Hour), cluster("east-2", "Kustomization/b/y", time.Minute), cluster("east-3", "", 0)}, []string{"east-1 and east-2", "Kustomization/b/y on east-2"}},
+		{"none", nil, nil},
+		{"long ago", []doctor.HeldUp{cluster("east-1", "Kustomization/flux-system/stacks", 8*24*time.Hour)}, nil},
+		{"two", []doctor.HeldUp{cluster("east-1", "Kustomization/a/x", time.Hour), cluster("east-2", "Kustomization/b/y", time.Minute)}, []string{"east-1 and east-2", "Kustomization/b/y on east-2"}},
 	} {
-		found, err := doctor.ExamineRunning(t.Context(), doctor.Options{Settings: settings, Now: func() time.Time { return now }, Clusters: c.clusters}, status.Snapshot{})
+		found, err := doctor.ExamineRunning(t.Context(), doctor.Options{Settings: settings, Now: func() time.Time { return now }, HeldUp: c.clusters}, status.Snapshot{})
 		if err != nil {
 			t.Fatal(err)
 		}

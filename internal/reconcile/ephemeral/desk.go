@@ -244,7 +244,7 @@ func checkReadable(name string, data []byte) error {
 }
 
 // pushBranch makes the branch, in one push. Approvals, holds and
-// the like of the other branch are left out.
+// the like of the other branch are left out; its decisions are not.
 func (d *Client) pushBranch(ctx context.Context, from source.Branch, branch string, files map[string][]byte, message string) (string, error) {
 	view, err := from.Repo.View(from.Head)
 	if err != nil {
@@ -254,7 +254,8 @@ func (d *Client) pushBranch(ctx context.Context, from source.Branch, branch stri
 	var b tree.Builder
 	for file, e := range view.Tree.Walk() {
 		isObject := slices.Contains([]string{".yaml", ".yml"}, path.Ext(file)) // the schema for editors is none
-		if _, other := files[file]; other || isObject && strings.HasPrefix(file, own) {
+		isDecision := strings.HasPrefix(file, path.Join(from.Folder, model.DecisionFolder)+"/")
+		if _, other := files[file]; other || isObject && !isDecision && strings.HasPrefix(file, own) {
 			continue
 		}
 		if err := b.AddEntry(file, e); err != nil {

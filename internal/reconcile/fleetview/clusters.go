@@ -30,6 +30,8 @@ type Cluster struct {
 	MovedFrom *MovedFrom `json:"movedFrom,omitempty"`
 	// Contest is set if two clusters report under the name.
 	Contest *Contest `json:"contest,omitempty"`
+	// HeldUp is the last object that was seen to finish the health check of an older revision first; nil for none.
+	HeldUp *HeldUp `json:"heldUp,omitempty"`
 	// HasNewest reports whether it has applied all that the newest output holds for it, whatever its other objects say.
 	HasNewest bool `json:"-"`
 	// Word is what people call the standing of one that waits for approval or has drifted; "" for the standing itself.
@@ -50,6 +52,12 @@ type Contest struct {
 	Object string `json:"object"`
 	// Adoptable is set if the first one is silent, so that the other one can be adopted in its place.
 	Adoptable bool `json:"adoptable"`
+}
+
+// HeldUp is an object whose controller finished the health check of a revision although it had a newer one.
+type HeldUp struct {
+	Object string    `json:"object"`
+	Seen   time.Time `json:"seen"` // when it was last seen to
 }
 
 // MovedFrom is a part of the fleet that a cluster belonged to until a time.
@@ -153,6 +161,9 @@ func newCluster(s ledger.Situation, of situations) Cluster {
 	}
 	found.HasNewest = s.Class == ledger.ClassReady || s.Platform.Phase == ledger.Ready && !s.Cluster.Applies(s.Object.Name) && (s.Class == ledger.ClassFailed || s.Class == ledger.ClassProgressing)
 	found.Base, found.AttemptedBase = of.findBase(found.Revision), of.findBase(found.Attempted)
+	if s.Cluster.HeldUp != "" {
+		found.HeldUp = &HeldUp{s.Cluster.HeldUp, s.Cluster.HeldUpSeen}
+	}
 	if s.Contest != nil {
 		found.Contest = &Contest{UID: s.Contest.UID, Rival: s.Contest.Rival, Object: s.Contest.Object, Adoptable: s.Contest.IsAdoptable}
 	}

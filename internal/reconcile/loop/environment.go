@@ -33,7 +33,7 @@ type environment struct {
 	name          string
 	cache         output.Cache
 	verified      tree.ID           // the last tree that was rendered from nothing too
-	location      string            // where its output goes; "" if that is not known
+	location      publish.Location  // where its output goes; "" if that is not known
 	reported      [sha256.Size]byte // digest of what the outcome is of
 	outcome       outcome
 	failures      int
@@ -98,11 +98,12 @@ func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 // tryRender renders an environment, and checks what came of it.
 func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	l.options.Logger.Debug("render", "environment", e.name)
-	e.unreachable = nil
-	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, &e.cache)
-	var unreachable *source.UnreachableError
-	if errors.As(err, &unreachable) && unreachable.Beside { // what people can mend is told, and not only that we try again
-		e.unreachable, err = err, nil
+	if err := l.renderOnce(ctx, e); err != nil {
+		return err
+	}
+	written, err := l.recordDecisions(ctx, e)
+	if err == nil && written { // the output is the same, of another commit
+		err = l.renderOnce(ctx, e)
 	}
 	if err != nil {
 		return err
@@ -116,21 +117,19 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	if err := l.ephemerals.checkEphemeral(ctx, e); err != nil {
 		return err
 	}
-	e.location = ""
-	if to := e.attempt.rendered.Model.OutputRepo(); to != nil {
-		e.location = strings.ToLower(strings.Join([]string{giturl.Identify(l.remotes.ReadLocation(to.Repo)).String(), to.Branch, publish.CleanFolder(to.Path)}, " "))
-	}
+	e.location = publish.NewLocation(e.attempt.rendered.Model.OutputRepo(), l.remotes.ReadLocation)
 	return nil
 }
 
-// locationsOverlap reports whether two places are one, or one is in the other. In the root of a
-// branch an environment owns only what its record names, so that others may be below.
-func locationsOverlap(a, b string) bool {
-	if a == "" || b == "" {
-		return false
+// renderOnce renders an environment as its repositories are now.
+func (l *Loop) renderOnce(ctx context.Context, e *environment) (err error) {
+	e.unreachable = nil
+	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, &e.cache)
+	var unreachable *source.UnreachableError
+	if errors.As(err, &unreachable) && unreachable.Beside { // what people can mend is told, and not only that we try again
+		e.unreachable, err = err, nil
 	}
-	root := func(place string) bool { return strings.HasSuffix(place, " ") }
-	return a == b || !root(a) && strings.HasPrefix(b, a+"/") || !root(b) && strings.HasPrefix(a, b+"/")
+	return err
 }
 
 // findRivals finds environments whose output goes to one place. Those that the place has no
@@ -139,7 +138,7 @@ func locationsOverlap(a, b string) bool {
 func (l *Loop) findRivals(ctx context.Context, all []*environment) {
 	for i, e := range all {
 		for _, other := range all[:i] {
-			if !locationsOverlap(e.location, other.location) {
+			if !e.location.Overlaps(other.location) {
 				continue
 			}
 			if (e.ephemeral != nil || other.ephemeral == nil) && !l.ownsLocation(ctx, e) {
@@ -228,8 +227,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	to := r.Model.OutputRepo()
 	problems := append(slices.Clip(r.Problems), a.claimed...)
 	if a.rival != "" {
-		problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
-			"environment %s has the same repository, branch and path, or one is in the other", a.rival)
+		publish.AddRival(&problems, to, a.rival)
 	} else if a.refusal != nil && !slices.ContainsFunc(problems, func(p problem.Problem) bool { return !p.Warning && p.Subject == to.Subject() }) {
 		problems.Addf(to.Pos, to.Subject(), a.refusal.hint, "%s", a.refusal.sentence)
 	}

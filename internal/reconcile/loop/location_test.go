@@ -13,31 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
-// TestLocationsOverlap: one folder, or one in the other; but others may be below the root, where an
-// environment owns only what its record names.
-func TestLocationsOverlap(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		a, b string
-		want bool
-	}{
-		{"", "", false},
-		{"out dev ", "", false},
-		{"out dev ", "out dev ", true},
-		{"out dev ", "out dev a", false},
-		{"out dev a", "out dev a", true},
-		{"out dev a", "out dev a/b", true},
-		{"out dev a", "out dev ab", false},
-		{"out dev a", "out dev b", false},
-		{"out dev a", "out main a", false},
-		{"out dev a", "other dev a", false},
-	} {
-		if locationsOverlap(test.a, test.b) != test.want || locationsOverlap(test.b, test.a) != test.want {
-			t.Errorf("%q and %q overlap: %v", test.a, test.b, !test.want)
-		}
-	}
-}
-
 // TestCheckAllowed: output goes neither to branches that Fairlead proposes from, nor to where the
 // control plane is read, unless the settings name that place.
 func TestCheckAllowed(t *testing.T) {

@@ -86,7 +86,7 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 			standing.Cluster, standing.LastSeen, standing.SilentAt = one.Cluster.Name(), one.Cluster.LastSeen, one.Cluster.SilentAt()
 		}
 		if c := byName[standing.Cluster]; c != nil {
-			standing.Wave, standing.Labels = c.Wave, mergeLabels(standing.Labels, c.Labels)
+			standing.Group, standing.Labels = c.Group, mergeLabels(standing.Labels, c.Labels)
 		}
 		fleet.Standings = append(fleet.Standings, standing)
 	}

@@ -35,7 +35,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged || s.facts.HasFormer,
 			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Frozen: FindFreeze(policy.base, s.spec.Name, m.now),
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
-			AsksNobody: !slices.ContainsFunc(slices.Concat(s.spec.Gates, s.spec.Proof), gate.AsksPeople), Waves: listWaves(s.memory.listed),
+			AsksNobody: !slices.ContainsFunc(slices.Concat(s.spec.Gates, s.spec.Proof), gate.AsksPeople), Groups: listGroups(s.memory.listed),
 		}
 		if !stage.Merged {
 			stage.Running = s.outputOrigin
@@ -128,19 +128,19 @@ func FindFreeze(base source.Base, environment string, now time.Time) string {
 	return v.Reason
 }
 
-// listWaves returns the waves of listed clusters, by their names; nil if none is in one.
-func listWaves(listed []*model.ListedCluster) map[string]string {
-	var waves map[string]string
+// listGroups returns the groups of listed clusters, by their names; nil if none is in one.
+func listGroups(listed []*model.ListedCluster) map[string]string {
+	var groups map[string]string
 	for _, c := range listed {
-		if c.Wave == "" {
+		if c.Group == "" {
 			continue
 		}
-		if waves == nil {
-			waves = map[string]string{}
+		if groups == nil {
+			groups = map[string]string{}
 		}
-		waves[c.Name] = c.Wave
+		groups[c.Name] = c.Group
 	}
-	return waves
+	return groups
 }
 
 // reportTurn returns the report of how an environment got a commit.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/gitname"
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -273,5 +274,6 @@ func (e *Ephemeral) selectParts(m *model.Model, ending bool) *model.Model {
 	c := *m
 	c.Stacks, c.Clusters = e.copyStacks(m.Stacks, ending), model.Clusters{} // two environments must not provision one cluster
 	c.ClusterTypes = slices.DeleteFunc(slices.Clone(m.ClusterTypes), func(t *model.ClusterType) bool { return !e.Spec.ClusterTypes.Matches(t.Labels) })
+	c.Decisions = list.Convert(m.Decisions, func(d *model.Decision) *model.Decision { return d.Narrow(&c) })
 	return &c
 }

@@ -294,6 +294,9 @@ func (r *reading) addFolder(layer model.Layer, dir string) error {
 	}
 	r.recordHidden = r.recordHidden || layer.Kind == model.Env && hidesRecord(files, loaded)
 	r.addLayer(layer, loaded, "")
+	if layer.Kind == model.Env {
+		r.addDecisions(files.Sub(model.DecisionFolder), "")
+	}
 	return nil
 }
 
@@ -406,6 +409,13 @@ func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit
 		}
 	}
 	r.addLayer(layer, files, clean)
+	if layer.Kind == model.Env {
+		decisions, err := r.source.readDecisions(repo, commit, clean)
+		if err != nil {
+			return err
+		}
+		r.addDecisions(decisions, clean)
+	}
 	return nil
 }
 

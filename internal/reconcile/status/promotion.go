@@ -86,8 +86,8 @@ type Stage struct {
 	// those of its proof ask for approvals.
 	FirstCommit bool `json:"-"`
 	AsksNobody  bool `json:"-"`
-	// Waves are those of its listed clusters, by their names; nil if it lists none with a wave.
-	Waves map[string]string `json:"-"`
+	// Groups are those of its listed clusters, by their names; nil if it lists none with a group.
+	Groups map[string]string `json:"-"`
 	// State is one word for the state of the commit. Store.Snapshot fills it in.
 	State StageState `json:"state,omitempty"`
 	// Shown is the one state that people are shown: State, unless its output, a hold or a freeze is more urgent.
@@ -204,7 +204,7 @@ func (c Chain) clone() Chain {
 	for i, s := range c.Stages {
 		s.After = slices.Clone(s.After)
 		s.Turns = slices.Clone(s.Turns)
-		s.Waves = maps.Clone(s.Waves)
+		s.Groups = maps.Clone(s.Groups)
 		s.Withheld = slices.Clone(s.Withheld)
 		s.Removals = cloneRemovals(s.Removals)
 		s.Pull, s.StalePull = s.Pull.clone(), s.StalePull.clone()

@@ -148,6 +148,7 @@ func (p *pass) isCanceled() bool {
 func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 	m, c := p.model, p.cache
 	p.warnUnused()
+	p.checkChoices()
 	rows, texts := p.renderRows()
 	if p.texts.Exhausted() {
 		p.found.add(p.exhaustedProblem())

@@ -54,8 +54,8 @@ type Source struct {
 	// others; nil where that was not asked.
 	Releases     []fleetview.Release
 	MoreReleases bool
-	// Waves are how the waves of the environment stand that was asked about; nil where that was not asked.
-	Waves []fleetview.Wave
+	// Groups are how the groups of the environment stand that was asked about; nil where that was not asked.
+	Groups []fleetview.Group
 	// StackReports are what clusters say of the objects of stacks; nil if there is no ledger.
 	StackReports map[StackObject][]stackview.Report
 	// StackSpans are what clusters have reported of the objects that the components of one stack are made of; nil where that was not asked.

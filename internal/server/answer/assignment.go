@@ -88,7 +88,7 @@ func (s Source) Assignment(environment, clusterType, target string) (Assignment,
 		AssignmentPart: a.describe(), Ledger: s.Ledger, LedgerFails: s.LedgerFails, Assigned: assigned, Workload: a.target.Workload, Team: a.target.Workspace,
 		Written: s.describeTarget(environment, a.target), Type: s.describeObject(environment, &a.clusterType.Object), Policies: []PolicyOpinion{},
 	}
-	for _, v := range schedule.EvaluatePolicies(s.Snapshot.Plans[environment].Model(), schedule.Assignment{ClusterType: a.clusterType, Target: a.target}) {
+	for _, v := range s.Snapshot.Plans[environment].EvaluatePolicies(schedule.Assignment{ClusterType: a.clusterType, Target: a.target}) {
 		answer.Policies = append(answer.Policies, PolicyOpinion{s.describeObject(environment, &v.Policy.Object), v.Selected, v.ClusterType, v.Target})
 	}
 	slices.SortStableFunc(answer.Policies, func(a, b PolicyOpinion) int { return cmp.Compare(a.lacks(), b.lacks()) })

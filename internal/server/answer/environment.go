@@ -32,8 +32,8 @@ type EnvironmentParts struct {
 	// Laggards are clusters that are not ready, and MoreLaggards counts those that are not named.
 	Laggards     []fleetview.Laggard `json:"laggards,omitempty"`
 	MoreLaggards int                 `json:"moreLaggards,omitempty"`
-	// Waves are how the clusters of each wave stand that its list of clusters names.
-	Waves []fleetview.Wave `json:"waves,omitempty"`
+	// Groups are how the clusters of each group stand that its list of clusters names.
+	Groups []fleetview.Group `json:"groups,omitempty"`
 	// Stacks counts its stacks.
 	Stacks      int  `json:"stacks,omitempty"`
 	Ledger      bool `json:"ledger"`
@@ -77,7 +77,7 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 		return OneEnvironment{}, false
 	}
 	report.Name = name
-	parts := EnvironmentParts{ProblemCount: len(report.Problems), Waves: s.Waves, Stacks: len(s.Snapshot.Stacks[name]), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
+	parts := EnvironmentParts{ProblemCount: len(report.Problems), Groups: s.Groups, Stacks: len(s.Snapshot.Stacks[name]), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
 	if promoted {
 		parts.Stage = &stage
 		parts.Coming = s.listComing(stage)

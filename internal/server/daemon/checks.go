@@ -51,7 +51,11 @@ func checkSetup(ctx context.Context, o Options, keys *access.Keyring, reports cl
 	defer cancel()
 	options := doctor.Options{Settings: o.Settings, Now: o.Now, Keyring: keys}
 	if r, ok := reports.(*recorder.Recorder); ok {
-		options.Clusters = r.Clusters()
+		for _, c := range r.Clusters() {
+			if c.HeldUp != "" {
+				options.HeldUp = append(options.HeldUp, doctor.HeldUp{Cluster: c.Name(), Object: c.HeldUp, Seen: c.HeldUpSeen})
+			}
+		}
 	}
 	return doctor.ExamineRunning(ctx, options, known)
 }

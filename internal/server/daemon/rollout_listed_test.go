@@ -6,9 +6,9 @@ import (
 )
 
 // TestRolloutListed: a ClusterList on the branch of an environment says which clusters a gate waits for, by
-// name and by wave.
+// name and by group.
 func TestRolloutListed(t *testing.T) {
-	w := newRollouts(t, "rollout: {of: expected, groups: {by: wave, percent: {canary: 100, default: 50}}}", "", "")
+	w := newRollouts(t, "rollout: {of: expected, groups: {by: group, percent: {canary: 100, default: 50}}}", "", "")
 	first := baseHead(w)
 	w.people.Switch("dev")
 	w.people.Write("clusters.yaml", `apiVersion: fairlead.io/v1alpha1
@@ -16,12 +16,12 @@ kind: ClusterList
 metadata: {name: dev}
 spec:
   clusters:
-    - {name: east-1, type: cloud, wave: canary}
-    - {name: east-7, type: cloud, wave: canary}
-    - {name: west-1, type: cloud, wave: rest}
-    - {name: west-2, type: cloud, wave: rest}
-    - {name: shop-1, type: edge, wave: rest}
-    - {name: shop-2, type: edge, wave: rest}
+    - {name: east-1, type: cloud, group: canary}
+    - {name: east-7, type: cloud, group: canary}
+    - {name: west-1, type: cloud, group: rest}
+    - {name: west-2, type: cloud, group: rest}
+    - {name: shop-1, type: edge, group: rest}
+    - {name: shop-2, type: edge, group: rest}
 `)
 	w.people.Commit("list the clusters")
 	w.people.Push("dev")

@@ -1,6 +1,11 @@
 package page
 
-import "net/url"
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
 
 // View is how a reader wants to see all pages.
 type View struct {
@@ -8,7 +13,23 @@ type View struct {
 	Theme string
 	// Paused keeps pages from following the state, and NoKeys turns the shortcuts off.
 	Paused, NoKeys bool
+	// Zone is the time zone of what the reader types, as "Europe/Berlin"; "" is UTC, and so is a name that does not exist.
+	Zone string
 }
+
+var zoneName = regexp.MustCompile(`^[A-Za-z0-9_+/-]{0,64}$`)
+
+// Location returns the time zone of what the reader types.
+func (v View) Location() *time.Location {
+	zone, err := time.LoadLocation(v.Zone)
+	if err != nil || v.Zone == time.Local.String() { // that of the server says nothing of the reader's
+		return time.UTC
+	}
+	return zone
+}
+
+// KnowsZone reports whether the time zone exists.
+func (v View) KnowsZone() bool { return v.Zone == "" || v.Location().String() == v.Zone }
 
 // autoTheme is what forms call the theme of the system.
 const autoTheme = "auto"
@@ -29,6 +50,9 @@ func (v View) With(form url.Values) View {
 		v.Theme = theme
 	case autoTheme:
 		v.Theme = ""
+	}
+	if zone := strings.TrimSpace(form.Get("zone")); form.Has("zone") && zoneName.MatchString(zone) {
+		v.Zone = zone
 	}
 	v.Paused, v.NoKeys = isOff(form.Get("live"), v.Paused), isOff(form.Get("keys"), v.NoKeys)
 	return v
@@ -55,6 +79,9 @@ func (v View) String() string {
 	}
 	if v.NoKeys {
 		values.Set("keys", "off")
+	}
+	if v.Zone != "" {
+		values.Set("zone", v.Zone)
 	}
 	return values.Encode()
 }

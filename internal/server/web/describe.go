@@ -97,7 +97,7 @@ func (r *pageRow) describe() map[string]operation {
 func (r *pageRow) describeQuery() []param {
 	var query []param
 	if r.past != nil {
-		query = append(query, param{name: "at", about: "A moment in the past: a time as RFC 3339 has it, a day, or the first digits of the id of a commit. The answer is then " + r.pastAbout + "."})
+		query = append(query, param{name: "at", about: "A moment in the past: a time as RFC 3339 has it or in words of UTC, as yesterday 17:48 or 2h ago, a day, or the first digits of the id of a commit. The answer is then " + r.pastAbout + "."})
 	}
 	query = append(query, r.filters...)
 	if r.isPaged {

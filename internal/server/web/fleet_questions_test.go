@@ -53,6 +53,7 @@ func fleetQuestionsOf(t *testing.T) []fleetQuestion {
 	late.AddLab()
 	moved := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
 	moved.MoveCluster("stage", "large", "east-1")
+	moved.HoldUp("stage", "large", "east-1", "Kustomization/flux-system/apps")
 	mark := filepath.Join(t.TempDir(), "ledger.mark")
 	if err := os.WriteFile(mark, []byte(`{"clusters":null,"lastSeen":"2026-11-23T11:00:00Z","loss":{"time":"2026-11-23T11:00:00Z","reason":"emptied"}}`), 0o600); err != nil {
 		t.Fatal(err)

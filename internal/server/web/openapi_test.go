@@ -168,6 +168,7 @@ func TestDescribedAnswers(t *testing.T) {
 // answerPages gets pages, their answers, and what they need.
 func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	w := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	w.HoldUp("prod", "large", "east-1", "Kustomization/flux-system/apps")
 	removing := fleet()
 	proposeRemovals(removing, status.Proposed)
 	fleetOf := func(store *status.Store, ask func(context.Context, func(*ledgerdb.Store) error) error) http.Handler {

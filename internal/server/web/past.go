@@ -295,7 +295,7 @@ func (s *site) readPlace(src answer.Source, name, written string) (p history.Pla
 	at, ok := history.ParseMoment(written[:min(len(written), maxQuery)])
 	switch {
 	case !ok:
-		return p, failWith(http.StatusBadRequest, "the moment is no time and no commit", "write it as 2026-11-20, as 2026-11-20T10:00:00Z, or as the id of a commit"), true
+		return p, failWith(http.StatusBadRequest, "the moment is no time and no commit", "write it as 2026-11-20, as yesterday 17:48, as 2h ago, as 2026-11-20T10:00:00Z, or as the id of a commit"), true
 	case at.Time.After(s.options.Now().Add(24 * time.Hour)):
 		return p, failWith(http.StatusBadRequest, "the moment is still to come", "/commits/COMMIT/forecast says what comes"), true
 	}

@@ -87,7 +87,7 @@ func TestPast(t *testing.T) {
 		code int
 		says string
 	}{
-		"/explain?env=dev&q=x&at=yesterday":               {400, "the moment is no time and no commit"},
+		"/explain?env=dev&q=x&at=noon":                    {400, "the moment is no time and no commit"},
 		"/explain?env=dev&q=x&at=2099-01-01":              {400, "the moment is still to come"},
 		"/explain?env=dve&q=x&at=2026-11-20":              {404, "there is no environment"},
 		"/explain?env=dev&q=nothing&at=2026-11-20":        {404, "is not in dev"},

@@ -228,7 +228,7 @@ func (s *site) newEnvironmentRows() []pageRow {
 			answers: []any{answer.Environments{}, answer.PastEnvironments{}},
 		},
 		{
-			path: environmentPath, title: "One environment", names: []param{environmentName}, isOpen: true, loads: []loader{s.addWaves},
+			path: environmentPath, title: "One environment", names: []param{environmentName}, isOpen: true, loads: []loader{s.addGroups},
 			ask: s.findEnvironment, past: s.findPast, pastAbout: "what was wanted, and what clusters had reported",
 			answers: []any{answer.OneEnvironment{}, answer.PastEnvironment{}},
 		},

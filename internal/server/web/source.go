@@ -67,16 +67,16 @@ func (s *site) loadSource(ctx context.Context, q request) answer.Source {
 	return src
 }
 
-// addWaves adds to a source how the waves of an environment stand.
-func (s *site) addWaves(ctx context.Context, src answer.Source, q request) answer.Source {
+// addGroups adds to a source how the groups of an environment stand.
+func (s *site) addGroups(ctx context.Context, src answer.Source, q request) answer.Source {
 	stage, promoted := src.Snapshot.Chain.FindStage(q.names[0])
-	if !promoted || stage.Waves == nil || !src.Ledger || src.LedgerFails {
+	if !promoted || stage.Groups == nil || !src.Ledger || src.LedgerFails {
 		return src
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
 	defer cancel()
 	var err error
-	src.Waves, err = s.options.Fleet.FindWaves(ctx, q.names[0], stage.Waves)
+	src.Groups, err = s.options.Fleet.FindGroups(ctx, q.names[0], stage.Groups)
 	if err != nil {
 		s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
 		src.LedgerFails = true

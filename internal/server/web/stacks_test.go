@@ -46,7 +46,7 @@ func newStack() stackfiles.Summary {
 	return stackfiles.Summary{Stack: "shop/eu", Namespace: "shop-eu", Components: []stackfiles.ComponentSummary{dns, legacy, network, cluster, database, app}}
 }
 
-// stackFleet returns the store of fleet with waves of prod, and with stacks: shop/eu in prod and in stage, of which stage has not merged
+// stackFleet returns the store of fleet with groups of prod, and with stacks: shop/eu in prod and in stage, of which stage has not merged
 // it yet, one that a problem stops, one that is torn down, and one whose file is deleted.
 func stackFleet() *status.Store {
 	s := fleet()
@@ -68,7 +68,7 @@ func stackFleet() *status.Store {
 	c := chain()
 	for i := range c.Stages {
 		if c.Stages[i].Environment == "prod" {
-			c.Stages[i].Waves = map[string]string{"east-1": "canary", "east-2": "canary", "west-1": "second", "east-4": "second"}
+			c.Stages[i].Groups = map[string]string{"east-1": "canary", "east-2": "canary", "west-1": "second", "east-4": "second"}
 			c.Stages[i].Proof = says(gate.Fail, "proof", "canary: 1 of 2 clusters ready", says(gate.Fail, "rollout", "canary: 1 of 2 clusters ready (50%, wants 100%): 1 failed (east-2: timeout waiting for Deployment/x)"))
 		}
 	}
@@ -131,7 +131,7 @@ func TestStacksGolden(t *testing.T) {
 		{reported, "/stacks/shop/old", "stack-gone.html"},
 		{full, "/stacks/shop/ue", "missing.html"},
 		{reported, "/search?q=eu", "search.html"},
-		{reported, "/environments/prod", "../fleet/waves.html"},
+		{reported, "/environments/prod", "../fleet/groups.html"},
 	} {
 		golden(t, "testdata/stacks/"+c.path, mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}

@@ -43,6 +43,9 @@ func TestSettings(t *testing.T) {
 		{"theme=auto&live=on&keys=off", "live=off&theme=dark", "same-origin", 303, "keys=off", "./settings"},
 		{"theme=%22%3E%3Cscript%3E&back=https%3A%2F%2Fevil.example%2F", "theme=light&x=y", "same-origin", 303, "theme=light", "./settings"},
 		{"back=%2F%2Fevil.example%2F", "%zz", "same-origin", 303, "", "./settings"},
+		{"zone=Europe%2FBerlin", "theme=dark", "same-origin", 303, "theme=dark&zone=Europe%2FBerlin", "./settings"},
+		{"zone=", "zone=Europe%2FBerlin", "same-origin", 303, "", "./settings"},
+		{"zone=..%2Fetc%2Fpasswd", "zone=Asia%2FTokyo", "same-origin", 303, "zone=Asia%2FTokyo", "./settings"},
 		{"theme=dark", "", "cross-site", 403, "", ""},
 		{"theme=" + strings.Repeat("a", maxForm), "", "same-origin", 400, "", ""},
 	} {

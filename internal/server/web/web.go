@@ -106,7 +106,7 @@ func New(o Options) http.Handler {
 	for _, authenticated := range []string{webhooks, clusterReports, agentapi.Path} { // a browser holds no secret of theirs
 		sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + authenticated)
 	}
-	return addSecurityHeaders(s.recoverPanics(sameOrigin.Handler(s.identify(mux))))
+	return addSecurityHeaders(s.recoverPanics(sameOrigin.Handler(s.identify(s.readTimes(mux)))))
 }
 
 func (o Options) withDefaults() Options {

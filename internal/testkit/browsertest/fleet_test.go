@@ -68,12 +68,12 @@ func pastActions(context.Context) (history.Log, error) {
 	}, Deployments: map[string][]history.Deployment{"prod": {{Commit: newest, Merged: noon, Authored: noon.Add(-time.Hour)}}}}, nil
 }
 
-// setWaves has prod roll out in waves: the first one fails, the second has not begun.
+// setWaves has prod roll out in groups: the first one fails, the second has not begun.
 func setWaves(s *status.Store) {
 	chain := s.Snapshot().Chain
 	for i := range chain.Stages {
 		if chain.Stages[i].Environment == "prod" {
-			chain.Stages[i].Waves = map[string]string{"east-1": "canary", "east-2": "canary", "west-1": "second", "east-4": "second"}
+			chain.Stages[i].Groups = map[string]string{"east-1": "canary", "east-2": "canary", "west-1": "second", "east-4": "second"}
 			const reason = "canary: 1 of 2 clusters ready (50%, wants 100%): 1 failed (east-2: timeout waiting for Deployment/x)"
 			chain.Stages[i].Proof = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: reason, Parts: []gate.Verdict{{Gate: "rollout", Status: gate.Fail, Reason: reason}}}
 		}

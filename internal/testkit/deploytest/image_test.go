@@ -50,7 +50,7 @@ func only(t *testing.T, all []string, start string) string {
 
 func TestImageGoVersion(t *testing.T) {
 	want := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(read(t, "go.mod"))[1]
-	got := regexp.MustCompile(`(?m)^FROM \S+ golang:(\S+) AS build$`).FindStringSubmatch(read(t, "Dockerfile"))
+	got := regexp.MustCompile(`(?m)^FROM \S+ golang:(\S+?)@sha256:[0-9a-f]{64} AS build$`).FindStringSubmatch(read(t, "Dockerfile"))
 	if got == nil || got[1] != want {
 		t.Errorf("the image is built with %q, and go.mod says %s", got, want)
 	}
@@ -64,7 +64,7 @@ func TestImage(t *testing.T) {
 			stages = append(stages, rest)
 		}
 	}
-	if len(stages) != 2 || !regexp.MustCompile(`^\S+/distroless/static-debian\d+:nonroot$`).MatchString(stages[1]) {
+	if len(stages) != 2 || !regexp.MustCompile(`^\S+/distroless/static-debian\d+:nonroot@sha256:[0-9a-f]{64}$`).MatchString(stages[1]) {
 		t.Errorf("the stages are %q, want one that builds and distroless static", stages)
 	}
 	for start, want := range map[string]string{

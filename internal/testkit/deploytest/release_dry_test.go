@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
@@ -57,6 +58,8 @@ const (
 
 	agentImage     = image + "-agent"
 	agentManifests = agentImage + "/manifests"
+
+	charts = "ghcr.io/fairlead-io/charts"
 )
 
 // TestReleaseDryRun does every step of a release but what leaves the machine: the notes
@@ -69,6 +72,7 @@ func TestReleaseDryRun(t *testing.T) {
 		{"check", "v0.1.0"}, {"tools"}, {"archives", "v0.1.0"},
 		{"image", "v0.1.0", image}, {"manifests", "v0.1.0", image, manifests},
 		{"agent-image", "v0.1.0", agentImage}, {"agent-manifests", "v0.1.0", agentImage, agentManifests},
+		{"chart", "v0.1.0", image, charts}, {"agent-chart", "v0.1.0", agentImage, charts},
 	} {
 		if step[0] == "archives" { // the notes are those that check has found
 			if notes, err := os.ReadFile(filepath.Join(dir, "dist/notes.md")); err != nil || strings.TrimSpace(string(notes)) != "- The first." {
@@ -87,6 +91,7 @@ func TestReleaseDryRun(t *testing.T) {
 		"goreleaser release --clean --release-notes ", "docker buildx build --platform linux/amd64,linux/arm64",
 		"cosign sign --yes " + agentImage + "@sha256:", "oras push " + agentManifests + ":v0.1.0 ", "cosign sign --yes " + agentManifests + "@sha256:",
 		"cosign sign --yes " + image + "@sha256:", "oras push " + manifests + ":v0.1.0 ", "cosign sign --yes " + manifests + "@sha256:",
+		"oras push " + charts + "/fairlead:0.1.0 ", "cosign sign --yes " + charts + "/fairlead@sha256:", "oras push " + charts + "/fairlead-agent:0.1.0 ",
 	} {
 		if !strings.Contains(printed.String(), "would run: "+want) && !strings.Contains(printed.String(), want) {
 			t.Errorf("nothing runs %q:\n%s", want, printed.String())
@@ -94,16 +99,32 @@ func TestReleaseDryRun(t *testing.T) {
 	}
 	checkManifests(t, filepath.Join(dir, "dist/manifests.tar.gz"), image)
 	checkManifests(t, filepath.Join(dir, "dist/agent-manifests.tar.gz"), agentImage)
-	before, err := os.ReadFile(filepath.Join(dir, "dist/manifests.digest"))
-	if err != nil {
-		t.Fatal(err)
+	for step, place := range map[string]string{"manifests": manifests, "chart": charts} {
+		before, err := os.ReadFile(filepath.Join(dir, "dist", step+".digest"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := runRelease(t, dir, "--dry-run", step, "v0.1.0", image, place); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		if after, err := os.ReadFile(filepath.Join(dir, "dist", step+".digest")); err != nil || string(after) != string(before) || len(after) < 64 {
+			t.Errorf("the %s is %q, and %q the second time (%v)", step, before, after, err)
+		}
 	}
-	if text, err := runRelease(t, dir, "--dry-run", "manifests", "v0.1.0", image, manifests); err != nil {
-		t.Fatalf("%v: %s", err, text)
+	checkChart(t, filepath.Join(dir, "dist/chart.tgz"), "fairlead", image, "")
+	checkChart(t, filepath.Join(dir, "dist/agent-chart.tgz"), "fairlead-agent", agentImage, agentValues)
+}
+
+// checkChart unpacks a chart that is published, and renders it as its user does.
+func checkChart(t *testing.T, archive, name, image, values string) {
+	t.Helper()
+	into := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", into).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
-	if after, err := os.ReadFile(filepath.Join(dir, "dist/manifests.digest")); err != nil || string(after) != string(before) || len(after) < 64 {
-		t.Errorf("the manifests are %q, and %q the second time (%v)", before, after, err)
-	}
+	deployment := renderChart(t, filepath.Join(into, name), name, values)["Deployment"].(*appsv1.Deployment)
+	equal(t, "the image and the chart", []string{deployment.Spec.Template.Spec.Containers[0].Image, deployment.Labels["helm.sh/chart"], deployment.Labels["app.kubernetes.io/version"]},
+		`["`+image+":v0.1.0@sha256:"+strings.Repeat("0", 64)+`", "`+name+`-0.1.0", "v0.1.0"]`)
 }
 
 // checkManifests unpacks what is published, and builds it as its user does.
@@ -220,7 +241,7 @@ func TestReleaseWorkflow(t *testing.T) {
 			attested++
 		}
 	}
-	if !slices.Equal(steps, []string{"check", "tools", "archives", "image", "manifests", "agent-image", "agent-manifests"}) || attested != 5 {
+	if !slices.Equal(steps, []string{"check", "tools", "archives", "image", "manifests", "agent-image", "agent-manifests", "chart", "agent-chart"}) || attested != 7 {
 		t.Errorf("the steps are %q, and %d of what they publish is attested", steps, attested)
 	}
 }

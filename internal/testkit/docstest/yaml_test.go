@@ -85,7 +85,7 @@ func (b block) readYAML(clusters *crdtest.Schemas) (reader string, wrong []strin
 	fields, _ := value.(map[string]any)
 	group := apiGroup.FindStringSubmatch(text)
 	switch {
-	case group != nil && (group[1] == "fairlead.io" || group[1] == "scheduler.kalypso.io"):
+	case group != nil && (group[1] == "fairlead.io" || group[1] == "scheduler.kalypso.io"), strings.Contains(text, model.CapacityLabel+":"), strings.Contains(text, model.RequestsLabel+": \"true\""):
 		return "control plane", readControlPlane(text)
 	case group != nil && (strings.HasSuffix(group[1], ".fluxcd.io") || group[1] == "" || group[1] == "networking.k8s.io"):
 		return "cluster", clusters.Check([]byte(text))

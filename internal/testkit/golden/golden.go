@@ -94,6 +94,9 @@ func (c *Case) Layers(t *testing.T) []model.Layer {
 		{Kind: model.Base, Name: "main", Files: c.Tree(t, "base")},
 		{Kind: model.Env, Name: c.Environment(), Files: c.Tree(t, "env")},
 	}
+	if decisions := c.Tree(t, "env/"+model.DecisionFolder); !decisions.IsEmpty() {
+		layers = append(layers, model.Layer{Kind: model.Decisions, Name: c.Environment(), Files: decisions, Prefix: model.DecisionFolder})
+	}
 	for _, e := range c.Tree(t, "workloads").Entries() {
 		layers = append(layers, model.Layer{Kind: model.Workloads, Name: e.Name, Files: e.Tree()})
 	}

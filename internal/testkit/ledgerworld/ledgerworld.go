@@ -186,6 +186,13 @@ func (w *World) MoveCluster(environment, clusterType, cluster string) {
 	w.check(w.Recorder.Flush(w.t.Context()))
 }
 
+// HoldUp has a controller of a cluster finish the health check of an older revision of an object first.
+func (w *World) HoldUp(environment, clusterType, cluster, object string) {
+	w.t.Helper()
+	w.say(Now, environment, clusterType, cluster, func(c *ledger.Contact) { c.HeldUp = object })
+	w.check(w.Recorder.Flush(w.t.Context()))
+}
+
 // AddLab adds an environment lab, with outputs in several months.
 func (w *World) AddLab() { w.execute(lab) }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Wave is how the clusters of one wave of an environment stand to its newest output.
-type Wave struct {
+// Group is how the clusters of one group of an environment stand to its newest output.
+type Group struct {
 	Name string `json:"name"` // "" for the clusters that are in none
 	// Expected are its clusters. Each is counted by one of the following.
 	Expected    int `json:"expected"`
@@ -23,26 +23,26 @@ type Wave struct {
 	Failure string `json:"failure,omitempty"`
 }
 
-// FindWaves returns how the waves of an environment stand, by name. waves are those of clusters, by their names;
+// FindGroups returns how the groups of an environment stand, by name. groups are those of clusters, by their names;
 // clusters without one come last.
-func (v *View) FindWaves(ctx context.Context, environment string, waves map[string]string) ([]Wave, error) {
+func (v *View) FindGroups(ctx context.Context, environment string, groups map[string]string) ([]Group, error) {
 	found, err := v.findSituations(ctx, environment)
 	if err != nil {
 		return nil, err
 	}
-	all := []Wave{}
+	all := []Group{}
 	for _, s := range found.all {
 		name := s.Listed
 		if s.Cluster != nil {
 			name = s.Cluster.Name()
 		}
-		i := slices.IndexFunc(all, func(w Wave) bool { return w.Name == waves[name] })
+		i := slices.IndexFunc(all, func(g Group) bool { return g.Name == groups[name] })
 		if i < 0 {
-			i, all = len(all), append(all, Wave{Name: waves[name]})
+			i, all = len(all), append(all, Group{Name: groups[name]})
 		}
 		all[i].add(s, name, explainSituation(s, found))
 	}
-	slices.SortFunc(all, func(a, b Wave) int {
+	slices.SortFunc(all, func(a, b Group) int {
 		if (a.Name == "") != (b.Name == "") {
 			return cmp.Compare(len(b.Name), len(a.Name))
 		}
@@ -52,21 +52,21 @@ func (v *View) FindWaves(ctx context.Context, environment string, waves map[stri
 }
 
 // add counts a cluster.
-func (w *Wave) add(s ledger.Situation, cluster, why string) {
-	w.Expected++
+func (g *Group) add(s ledger.Situation, cluster, why string) {
+	g.Expected++
 	switch s.Class {
 	case ledger.ClassReady:
-		w.Ready++
+		g.Ready++
 	case ledger.ClassProgressing:
-		w.Progressing++
+		g.Progressing++
 	case ledger.ClassBehind:
-		w.Behind++
+		g.Behind++
 	case ledger.ClassFailed:
-		w.Failed++
-		if w.Failure == "" {
-			w.Cluster, w.Failure = cluster, why
+		g.Failed++
+		if g.Failure == "" {
+			g.Cluster, g.Failure = cluster, why
 		}
 	default:
-		w.Other++
+		g.Other++
 	}
 }

@@ -6,33 +6,33 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// waveView is a wave, with the parts of its bar, in percent.
-type waveView struct {
-	fleetview.Wave
+// clusterGroupView is a group, with the parts of its bar, in percent.
+type clusterGroupView struct {
+	fleetview.Group
 	ReadyWidth, RollingWidth, FailedWidth, FailedX int
 }
 
-// WaveParts returns the waves with their bars.
-func (v environmentView) WaveParts() (all []waveView) {
-	for _, w := range v.Waves {
-		part := func(n int) int { return 100 * n / max(1, w.Expected) }
-		one := waveView{Wave: w, ReadyWidth: part(w.Ready), RollingWidth: part(w.Progressing), FailedWidth: part(w.Failed)}
+// GroupParts returns the groups with their bars.
+func (v environmentView) GroupParts() (all []clusterGroupView) {
+	for _, g := range v.Groups {
+		part := func(n int) int { return 100 * n / max(1, g.Expected) }
+		one := clusterGroupView{Group: g, ReadyWidth: part(g.Ready), RollingWidth: part(g.Progressing), FailedWidth: part(g.Failed)}
 		one.FailedX = one.ReadyWidth + one.RollingWidth
 		all = append(all, one)
 	}
 	return all
 }
 
-// State returns how far a wave is.
-func (w waveView) State() answer.State {
+// State returns how far a group is.
+func (g clusterGroupView) State() answer.State {
 	switch {
-	case w.Failed > 0:
+	case g.Failed > 0:
 		return answer.State{Tone: answer.Bad, Word: "failed"}
-	case w.Ready == w.Expected:
+	case g.Ready == g.Expected:
 		return answer.State{Tone: answer.Good, Word: "ready"}
-	case w.Behind == w.Expected:
+	case g.Behind == g.Expected:
 		return answer.State{Tone: answer.Unknown, Word: "not begun"}
-	case w.Ready+w.Progressing == 0:
+	case g.Ready+g.Progressing == 0:
 		return answer.State{Tone: answer.Unknown, Word: "no report"}
 	}
 	return answer.State{Tone: answer.Busy, Word: "rolling out"}

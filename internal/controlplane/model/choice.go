@@ -1,0 +1,333 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+)
+
+// ChooseAnnotation on a SchedulingPolicy holds its Choice, as YAML.
+const ChooseAnnotation = OwnGroup + "/choose"
+
+// Choice narrows what a policy selects: each of its units goes to some of the cluster types.
+type Choice struct {
+	// Pick is the number of cluster types per unit, or PickAll. Names, if there are any, are the only
+	// cluster types that may be picked; Pick is their number then.
+	Pick     int
+	Names    []string
+	Unit     UnitKind
+	Spread   []Spread
+	Prefer   []Preference
+	Avoid    []Avoidance
+	Tolerate []Toleration
+	// Priority orders units: those with the highest are placed first, and moved last.
+	Priority int
+	// Required stops the environment if a unit has too few places.
+	Required bool
+	Pos      problem.Pos // of the annotation's value
+}
+
+// PickAll picks every cluster type that is fit.
+const PickAll = -1
+
+// UnitKind is what a choice places together.
+type UnitKind string
+
+// The kinds of units.
+const (
+	UnitTarget   UnitKind = "target"
+	UnitWorkload UnitKind = "workload"
+	UnitPolicy   UnitKind = "policy"
+)
+
+// Spread bounds how unevenly the places of one unit are distributed over the values of a label.
+type Spread struct {
+	By                  string
+	MaxSkew, MinDomains int
+	Preferred           bool // a cluster type that exceeds the skew is chosen last, and not refused
+}
+
+// Preference adds Weight times 0 to 100 (a score: -100 to 100) to the score of a cluster type. One of
+// the other fields is set.
+type Preference struct {
+	Weight       int
+	ClusterTypes *Selector
+	Most, Least  string // a resource
+	Score        string
+}
+
+// Avoidance keeps a unit away from the targets that a selector matches: from their cluster types, or
+// from those with the same value of the label By.
+type Avoidance struct {
+	Targets Selector
+	By      string
+}
+
+type choiceSpec struct {
+	Pick        yaml.Node      `yaml:"pick"`
+	Unit        string         `yaml:"unit"`
+	Spread      []spreadSpec   `yaml:"spread"`
+	Prefer      []preferSpec   `yaml:"prefer"`
+	Avoid       []avoidSpec    `yaml:"avoid"`
+	Tolerate    []tolerateSpec `yaml:"tolerate"`
+	Priority    numberText     `yaml:"priority"`
+	Unsatisfied string         `yaml:"unsatisfied"`
+	By          string         `yaml:"by"`
+}
+
+type spreadSpec struct {
+	By            string     `yaml:"by" required:"true"`
+	MaxSkew       numberText `yaml:"maxSkew"`
+	MinDomains    numberText `yaml:"minDomains"`
+	Unsatisfiable string     `yaml:"unsatisfiable"`
+}
+
+type preferSpec struct {
+	Weight       numberText    `yaml:"weight" required:"true"`
+	ClusterTypes *selectorSpec `yaml:"clusterTypes"`
+	Most         string        `yaml:"most"`
+	Least        string        `yaml:"least"`
+	Score        string        `yaml:"score"`
+}
+
+type avoidSpec struct {
+	Targets selectorSpec `yaml:"targets" required:"true"`
+	By      string       `yaml:"by"`
+}
+
+type tolerateSpec struct {
+	Key      string     `yaml:"key"`
+	Operator string     `yaml:"operator"`
+	Value    string     `yaml:"value"`
+	Effect   string     `yaml:"effect"`
+	Seconds  *yaml.Node `yaml:"seconds"`
+}
+
+// numberText is a whole number that may be negative, with its place.
+type numberText = yaml.Node
+
+// The bounds of a choice: each multiplies the work of deciding.
+const (
+	maxChoiceItems = 16
+	maxPick        = 10_000
+	maxPriority    = 1_000_000
+	maxWeight      = 100
+)
+
+// annotationText is the YAML text of an annotation, as a decoder reads it.
+type annotationText struct {
+	*decoder
+	pos problem.Pos
+}
+
+// decodeAnnotation decodes the YAML text of an annotation strictly, if into is not nil, and reports whether it
+// is a mapping. Problems have the lines of the file, for a text that is written as a block or on one line.
+func decodeAnnotation(key string, text locatedText, subject string, at func(int) problem.Pos, problems *problem.List, into any) (annotationText, bool) {
+	pos := at(text.Line)
+	a := annotationText{&decoder{layer: pos.Layer, file: pos.File, subject: subject, problems: problems, budget: nodeBudget}, pos}
+	roots, finding := manifest.Documents([]byte(text.Text), func() bool { return false })
+	if finding != nil {
+		line := text.Line
+		if line > 0 {
+			line += max(finding.Line-1, 0)
+		}
+		problems.Addf(at(line), subject, cmp.Or(finding.Hint, "the annotation holds YAML"), "%s: %s", key, finding.Summary)
+		return a, false
+	}
+	if len(roots) != 1 || yamldoc.ResolveAlias(roots[0]).Kind != yaml.MappingNode {
+		problems.Addf(pos, subject, "write it as in \""+key+": '{pick: 2}'\"", "%s should be a mapping in YAML", key)
+		return a, false
+	}
+	a.root = yamldoc.ResolveAlias(roots[0])
+	shiftLines(a.root, text.Line-1, text.Line == 0)
+	if into != nil {
+		a.decodeValue(a.root, reflect.ValueOf(into).Elem(), strings.TrimPrefix(key, OwnGroup+"/"))
+	}
+	return a, true
+}
+
+func shiftLines(n *yaml.Node, by int, unknown bool) {
+	n.Line += by
+	if unknown {
+		n.Line = 0
+	}
+	for _, c := range n.Content {
+		shiftLines(c, by, unknown)
+	}
+}
+
+// readChoice returns the choice of a policy; nil if it has none, or one that cannot be read.
+func (r *reader) readChoice(o Object, annotations annotations, problems *problem.List) *Choice {
+	text, written := annotations[ChooseAnnotation]
+	if !written {
+		return nil
+	}
+	var s choiceSpec
+	before := len(*problems)
+	d, ok := decodeAnnotation(ChooseAnnotation, text, o.Subject(), r.positionAt, problems, &s)
+	if !ok {
+		return nil
+	}
+	c := &Choice{Pick: PickAll, Pos: d.pos}
+	d.readPick(c, &s.Pick)
+	c.Unit = UnitKind(d.oneOf("unit", s.Unit, string(UnitTarget), string(UnitWorkload), string(UnitPolicy)))
+	c.Required = d.oneOf("unsatisfied", s.Unsatisfied, "warn", "stop") == "stop"
+	c.Priority = d.readNumber(&s.Priority, "priority", 0, -maxPriority, maxPriority)
+	if d.oneOf("by", s.By, "fairlead", "ocm") != "fairlead" {
+		d.addAt("by", "remove it: Fairlead decides", "by: ocm is not supported yet")
+	}
+	for i, list := range [][2]int{{len(s.Spread)}, {len(s.Prefer)}, {len(s.Avoid)}, {len(s.Tolerate)}} {
+		if list[0] > maxChoiceItems {
+			field := []string{"spread", "prefer", "avoid", "tolerate"}[i]
+			d.addAt(field, "", "choose.%s has %d entries, and %d is the limit", field, list[0], maxChoiceItems)
+			return nil
+		}
+	}
+	for i := range s.Spread {
+		c.Spread = append(c.Spread, d.readSpread(&s.Spread[i]))
+	}
+	for i := range s.Prefer {
+		c.Prefer = append(c.Prefer, d.readPreference(&s.Prefer[i]))
+	}
+	for i := range s.Avoid {
+		c.Avoid = append(c.Avoid, Avoidance{d.selector("avoid", s.Avoid[i].Targets), d.labelKey("avoid", s.Avoid[i].By)})
+	}
+	for i := range s.Tolerate {
+		c.Tolerate = append(c.Tolerate, d.readToleration(&s.Tolerate[i]))
+	}
+	if len(c.Spread) > 0 && c.Pick == PickAll {
+		d.addAt("spread", "write pick: with the number of cluster types", "spread needs a number of cluster types to pick")
+	}
+	if stops, _ := (*problems)[before:].Count(); stops > 0 {
+		return nil
+	}
+	return c
+}
+
+// addAt adds a problem at a field of the annotation.
+func (a annotationText) addAt(field, hint, format string, args ...any) {
+	at := a.root
+	if key, _ := yamldoc.LookUpPair(a.root, field); key != nil {
+		at = key
+	}
+	a.addProblem(at, hint, format, args...)
+}
+
+// oneOf returns the value of a field, the first known one if none is written, and reports others.
+func (a annotationText) oneOf(field, value string, known ...string) string {
+	if value == "" {
+		return known[0]
+	}
+	if !slices.Contains(known, value) {
+		a.addAt(field, cmp.Or(problem.DidYouMean(value, known), "it is "+strings.Join(known, " or ")), "choose.%s cannot be %q", field, value)
+		return known[0]
+	}
+	return value
+}
+
+// readNumber returns a whole number within bounds, or otherwise if none is written.
+func (a annotationText) readNumber(n *yaml.Node, field string, otherwise, least, most int) int {
+	if n.Kind == 0 || yamldoc.IsNull(n) {
+		return otherwise
+	}
+	number, err := strconv.Atoi(n.Value)
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || number < least || number > most {
+		a.addProblem(n, fmt.Sprintf("write a whole number from %d to %d", least, most), "choose.%s cannot be %s", field, showNode(n))
+		return otherwise
+	}
+	return number
+}
+
+func (a annotationText) readPick(c *Choice, n *yaml.Node) {
+	n = yamldoc.ResolveAlias(n)
+	switch {
+	case n.Kind == 0 || yamldoc.IsNull(n) || n.Kind == yaml.ScalarNode && n.Value == "all":
+	case n.Kind == yaml.MappingNode:
+		var s struct {
+			Names []string `yaml:"names" required:"true"`
+		}
+		a.decodeValue(n, reflect.ValueOf(&s).Elem(), "choose.pick")
+		slices.Sort(s.Names)
+		c.Names = slices.Compact(s.Names)
+		c.Pick = len(c.Names)
+		if c.Pick > maxPick {
+			a.addProblem(n, "", "choose.pick has %d names, and %d is the limit", c.Pick, maxPick)
+		}
+	default:
+		number, err := strconv.Atoi(n.Value)
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || number < 0 || number > maxPick {
+			a.addProblem(n, fmt.Sprintf("write all, a whole number from 0 to %d, or {names: [...]}", maxPick), "choose.pick cannot be %s", showNode(n))
+			return
+		}
+		c.Pick = number
+	}
+}
+
+func (a annotationText) readSpread(s *spreadSpec) Spread {
+	return Spread{
+		By:         a.labelKey("spread", s.By),
+		MaxSkew:    a.readNumber(&s.MaxSkew, "spread.maxSkew", 1, 1, maxPick),
+		MinDomains: a.readNumber(&s.MinDomains, "spread.minDomains", 0, 1, maxPick),
+		Preferred:  a.oneOf("spread", s.Unsatisfiable, "refuse", "anyway") == "anyway",
+	}
+}
+
+func (a annotationText) readPreference(s *preferSpec) Preference {
+	p := Preference{Weight: a.readNumber(&s.Weight, "prefer.weight", 0, -maxWeight, maxWeight), Most: s.Most, Least: s.Least, Score: s.Score}
+	kinds := 0
+	for _, written := range []bool{s.ClusterTypes != nil, s.Most != "", s.Least != "", s.Score != ""} {
+		if written {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		a.addProblem(&s.Weight, "write one of clusterTypes, most, least and score", "each of choose.prefer has one thing that it prefers, and this one has %d", kinds)
+	}
+	if s.ClusterTypes != nil {
+		selector := a.selector("prefer", *s.ClusterTypes)
+		p.ClusterTypes = &selector
+	}
+	return p
+}
+
+func (a annotationText) readToleration(s *tolerateSpec) Toleration {
+	if s.Seconds != nil {
+		a.addProblem(s.Seconds, "remove it: a taint is tolerated or not", "tolerate.seconds needs a clock, and what is rendered does not depend on time")
+	}
+	t := Toleration{Key: s.Key, Value: s.Value, Exists: a.oneOf("tolerate", s.Operator, "Equal", "Exists") == "Exists"}
+	if s.Effect != "" {
+		t.Effect = TaintEffect(a.oneOf("tolerate", s.Effect, string(NoSelect), string(NoSelectIfNew), string(PreferNoSelect)))
+	}
+	if s.Key == "" && !t.Exists {
+		a.addAt("tolerate", "write a key, or operator: Exists to tolerate all taints", "a toleration without a key tolerates nothing")
+	}
+	if t.Exists && s.Value != "" {
+		a.addAt("tolerate", "remove the value", "a toleration with operator Exists has no value")
+	}
+	return t
+}
+
+func (a annotationText) selector(field string, s selectorSpec) Selector {
+	found, errs := s.parseSelector()
+	for _, err := range errs {
+		a.addAt(field, fmt.Sprintf("the operators are %q, %q, %q, %q", In, NotIn, Exists, DoesNotExist), "choose.%s: %v", field, err)
+	}
+	return found
+}
+
+func (a annotationText) labelKey(field, key string) string {
+	if err := kubename.CheckLabelKey(key); key != "" && err != nil {
+		a.addAt(field, "", "choose.%s.by: %v", field, err)
+	}
+	return key
+}

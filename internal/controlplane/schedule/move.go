@@ -1,0 +1,40 @@
+package schedule
+
+import "github.com/fairlead-io/fairlead/internal/controlplane/model"
+
+// Move is a change of one place of a unit. From is "" for a place that is only added, To for one that is only lost.
+type Move struct {
+	From, To string
+	Reason   string // why From was lost
+}
+
+// Moves pairs the places that a unit has lost with those that it got.
+func (u *Unit) Moves(m *model.Model) []Move {
+	var all []Move
+	for _, l := range u.Lost {
+		all = append(all, Move{From: l.ClusterType, Reason: l.String()})
+	}
+	n := 0
+	for _, p := range u.Places {
+		if p.Kept {
+			continue
+		}
+		if n == len(all) {
+			all = append(all, Move{})
+		}
+		all[n].To = m.ClusterTypes[p.ClusterType].Name
+		n++
+	}
+	return all
+}
+
+// String returns the move as people read it: "large-eu-1 → large-eu-3 (taint drain)".
+func (m Move) String() string {
+	switch {
+	case m.From == "":
+		return "→ " + m.To
+	case m.To == "":
+		return m.From + " → (nowhere) (" + m.Reason + ")"
+	}
+	return m.From + " → " + m.To + " (" + m.Reason + ")"
+}

@@ -1,0 +1,83 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// EvaluatePolicies returns whether each policy makes an assignment, as the function of that name does, and with what
+// the policies with a choice have chosen: where one does not choose the cluster type, that is the reason.
+func (p *Plan) EvaluatePolicies(a Assignment) []PolicyVerdict {
+	verdicts := EvaluatePolicies(p.model, a)
+	for i, v := range verdicts {
+		if !v.Selected || v.Policy.Choice == nil {
+			continue
+		}
+		u := p.FindUnit(v.Policy, a.Target)
+		at, known := model.IndexOf(p.model.ClusterTypes, a.ClusterType.Name)
+		if u == nil || !known || u.isOn(at) {
+			continue
+		}
+		candidates := p.Candidates(u)
+		verdicts[i].Selected = false
+		verdicts[i].ClusterType = "is not chosen: " + p.describeCandidate(candidates, at)
+	}
+	return verdicts
+}
+
+// FindUnit returns the unit of a policy that has a target; nil if there is none.
+func (p *Plan) FindUnit(policy *model.Policy, target *model.Target) *Unit {
+	t, known := model.IndexOf(p.model.Targets, target.Name)
+	i := slices.Index(p.model.Policies, policy)
+	if !known || i < 0 || policy.Choice == nil {
+		return nil
+	}
+	return p.decider.policies[i].units[t]
+}
+
+// describeCandidate returns why a unit is not on one of its candidates.
+func (p *Plan) describeCandidate(candidates []Candidate, clusterType int) string {
+	i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.ClusterType == clusterType })
+	switch c := candidates[i]; c.Obstacle {
+	case ObstacleTaint:
+		return "it has the taint " + c.Detail
+	case ObstacleCapacity:
+		return fmt.Sprintf("it lacks %s (%s is needed, %s is free)", c.Detail, c.Need, c.Free)
+	case ObstacleAvoid:
+		return "what is there is avoided, or avoids it"
+	case ObstacleSpread:
+		return "the spread would be too uneven"
+	case ObstacleSelected:
+		return "it " + c.Detail
+	}
+	return fmt.Sprintf("there are enough places, and it would be number %d of the next", i+1)
+}
+
+// IsOn reports whether a unit is on a cluster type, and whether it was before.
+func (u *Unit) IsOn(clusterType int) (on, kept bool) {
+	i := slices.IndexFunc(u.Places, func(p Place) bool { return p.ClusterType == clusterType })
+	return i >= 0, i >= 0 && u.Places[i].Kept
+}
+
+// Usage is how much of a resource is used on a cluster type.
+type Usage struct {
+	Resource       string
+	Used, Capacity model.Quantity
+}
+
+// Usage returns how much of each limited resource the targets on a cluster type use, sorted by resource.
+func (p *Plan) Usage(clusterType int) []Usage {
+	d := p.decider
+	if d == nil {
+		return nil
+	}
+	var all []Usage
+	for r, name := range d.resources {
+		if at := clusterType*len(d.resources) + r; d.capacity[at] != unlimited {
+			all = append(all, Usage{name, d.used[at], d.capacity[at]})
+		}
+	}
+	return all
+}

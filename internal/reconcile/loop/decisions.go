@@ -1,0 +1,154 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// recordDecisions writes what was chosen for an environment to its branch, if that differs from what is there, and
+// reports whether it did. The output does not change by it, so that the rest of the round can go on with either. Where
+// records are written by pull request, so are decisions.
+func (l *Loop) recordDecisions(ctx context.Context, e *environment) (written bool, err error) {
+	r := e.attempt.rendered
+	if !l.options.Settings.Write || e.unreachable != nil || r.Model == nil || r.Problems.StopsEnvironment() {
+		return false, nil
+	}
+	plan := e.cache.Plan()
+	if plan.Units() == nil && r.Model.Decisions == nil {
+		return false, nil
+	}
+	branch, err := l.source.Branch(ctx, e.name)
+	if err != nil || branch.Repo == nil || !slices.ContainsFunc(r.Commits, func(c source.Commit) bool { return c.Layer == e.name && c.Commit == branch.Head }) {
+		return false, err // it has moved, and the next round reads it
+	}
+	remote := l.remotes.RemoteOf(branch.URL)
+	if remote == nil || remote.Mirror() == nil {
+		return false, nil
+	}
+	base, err := l.source.Base(ctx)
+	if err != nil {
+		return false, err
+	}
+	edit, err := newDecisionEdit(e.name, branch, plan, r.Model)
+	if err != nil {
+		return false, err
+	}
+	if base.Progress.ProposesRecord(e.name) {
+		return false, l.proposeDecisions(ctx, e, remote.Remote, remote.Forge, edit)
+	}
+	if edit.Files == nil {
+		return false, nil
+	}
+	o := publish.Options{Remote: remote.Remote, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.options.BeforeEffect}
+	head, err := publish.Apply(ctx, o, edit)
+	if errors.Is(err, git.ErrStale) {
+		return false, nil // another process was faster: the next round looks again
+	}
+	if err != nil {
+		return false, fmt.Errorf("write the decisions of %s: %w", e.name, err)
+	}
+	l.options.Logger.Info("wrote decisions", "environment", e.name, "commit", head)
+	return true, nil
+}
+
+// proposeDecisions proposes decisions by pull request, or withdraws what is proposed when there is nothing to write.
+func (l *Loop) proposeDecisions(ctx context.Context, e *environment, remote *git.Remote, open func() (forge.Forge, error), edit publish.Edit) error {
+	ours := l.options.Settings.Output.BranchPrefix + "decisions/" + e.name
+	head, err := remote.Mirror().FindBranch(ours)
+	if err != nil || head == "" && edit.Files == nil {
+		return err
+	}
+	f, err := open()
+	if err != nil {
+		return err
+	}
+	o := publish.Options{Remote: remote, Forge: f, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.options.BeforeEffect}
+	if edit.Files == nil {
+		return publish.Withdraw(ctx, o, ours, edit.Branch, decisionTrailer(e.name), "The environment has these decisions, or others were made.")
+	}
+	title := fmt.Sprintf("Choose cluster types in %s", e.name)
+	_, err = edit.Propose(ctx, o, forge.Proposal{
+		Mark: "decisions of " + e.name, Head: ours, Base: edit.Branch, Title: forge.FitTitle(title),
+		Body: "Merging this writes down which cluster types were chosen, so that they stay. Until then they are chosen in memory, with the same result.\n",
+	})
+	if errors.Is(err, git.ErrStale) {
+		return nil
+	}
+	return err
+}
+
+// newDecisionEdit returns the edit of an environment's branch that writes the decisions of a plan; without files if
+// they are there.
+func newDecisionEdit(environment string, branch source.Branch, plan *schedule.Plan, m *model.Model) (publish.Edit, error) {
+	edit := publish.Edit{Branch: branch.Name, Head: branch.Head, When: branch.When}
+	decided, files := plan.Decisions(), map[string][]byte{}
+	rewritten := map[string]bool{} // the files that change
+	for _, d := range m.Decisions {
+		if !maps.EqualFunc(decided[d.Name], d.Units, slices.Equal) {
+			files[d.Pos.File], rewritten[d.Pos.File] = nil, true
+		}
+	}
+	for policy, units := range decided {
+		i, known := model.IndexOf(m.Decisions, policy)
+		if known && !rewritten[m.Decisions[i].Pos.File] {
+			continue
+		}
+		text, err := model.EncodeDecision(policy, units)
+		if err != nil {
+			return edit, err
+		}
+		files[path.Join(branch.Folder, model.DecisionFolder, policy+".yaml")] = text
+	}
+	if len(files) > 0 {
+		edit.Files = files
+		edit.Message = fmt.Sprintf("Choose cluster types in %s\n\n%s\n%s\n", environment, describeMoves(plan, m), decisionTrailer(environment))
+	}
+	return edit, nil
+}
+
+// decisionTrailer returns the last line of the messages of our commits.
+func decisionTrailer(environment string) string { return "Fairlead-Decisions: " + environment }
+
+// maxMoves bounds the moves that a message lists.
+const maxMoves = 100
+
+// describeMoves returns a line for each unit that has lost a place, with the reason, and the number of those that
+// have new ones only.
+func describeMoves(plan *schedule.Plan, m *model.Model) string {
+	var b strings.Builder
+	moves, placed := 0, 0
+	for _, u := range plan.Units() {
+		if len(u.Lost) == 0 {
+			if slices.ContainsFunc(u.Places, func(p schedule.Place) bool { return !p.Kept }) {
+				placed++
+			}
+			continue
+		}
+		for _, move := range u.Moves(m) {
+			moves++
+			if moves <= maxMoves && move.From != "" {
+				fmt.Fprintf(&b, "%s/%s: %s\n", u.Policy.Name, u.Name, move)
+			}
+		}
+	}
+	if moves > maxMoves {
+		fmt.Fprintf(&b, "and %d more\n", moves-maxMoves)
+	}
+	if placed > 0 {
+		fmt.Fprintf(&b, "%s placed\n", text.Count(placed, "unit"))
+	}
+	return b.String()
+}

@@ -1,0 +1,181 @@
+package loop_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+)
+
+const decisionFile = model.DecisionFolder + "/hello.yaml"
+
+// chooses makes the policy of the sample choose one cluster type.
+func (w *world) chooses(environment, choice string) {
+	w.Helper()
+	w.edit(environment, "scheduling-policies/hello.yaml", "  name: hello\n", "  name: hello\n  annotations:\n    fairlead.io/choose: '"+choice+"'\n")
+}
+
+func (w *world) decision(environment string) string {
+	w.Helper()
+	return gittest.Files(w, w.server.Dir(w.cp()), w.head(w.cp(), environment))[decisionFile]
+}
+
+// countSince counts the commits of the environment's branch since another.
+func (w *world) countSince(commit string) string {
+	w.Helper()
+	return gittest.Git(w, w.server.Dir("cp"), "rev-list", "--count", commit+"..dev")
+}
+
+// TestDecisionIsWritten: the daemon writes what was chosen in one commit, before it proposes the output, and then
+// nothing more. What was chosen stays when a cluster type is added, moves with a taint, and goes with the policy.
+func TestDecisionIsWritten(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.chooses("dev", "{pick: 1}")
+	before := w.head(w.cp(), "dev")
+	d := w.begin(w.data)
+	d.cycle()
+	first := w.decision("dev")
+	head := w.head(w.cp(), "dev")
+	if !strings.Contains(first, "hello-web: [") || w.countSince(before) != "1" {
+		t.Fatalf("the decision is\n%s", first)
+	}
+	d.want(map[string]status.State{"dev": status.Proposed})
+	proposed := w.open("dev").Commit
+	for range 2 {
+		d.cycle()
+	}
+	if w.head(w.cp(), "dev") != head || w.open("dev").Commit != proposed {
+		t.Error("there are more commits, though nothing has changed")
+	}
+
+	chosen := "cloud"
+	if strings.Contains(first, "edge") {
+		chosen = "edge"
+	}
+	w.edit("dev", "cluster-types/"+chosen+".yaml", "  name: "+chosen+"\n", "  name: "+chosen+"\n  annotations: {fairlead.io/taints: \"drain:NoSelect\"}\n")
+	d.cycle()
+	if moved := w.decision("dev"); moved == first || strings.Contains(moved, "["+chosen+"]") {
+		t.Errorf("after the taint the decision is\n%s", moved)
+	}
+	if message := gittest.Git(w, w.server.Dir("cp"), "log", "-1", "--format=%B", "dev"); !strings.Contains(message, "hello/hello-web: "+chosen+" → ") || !strings.Contains(message, "(taint drain)") {
+		t.Errorf("the message is\n%s", message)
+	}
+
+	w.edit("dev", "scheduling-policies/hello.yaml", "fairlead.io/choose", "example.com/choose")
+	d.cycle()
+	if left := w.decision("dev"); left != "" {
+		t.Errorf("the policy has no choice, and there is\n%s", left)
+	}
+}
+
+// TestDecisionIsBroken: a file that cannot be read stops the environment, whose output stays, and nothing is written.
+func TestDecisionIsBroken(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.chooses("dev", "{pick: 1}")
+	d := w.begin(w.data)
+	d.cycle()
+	w.edit("dev", decisionFile, "kind: Decision", "kind: Decision: x")
+	head, proposed := w.head(w.cp(), "dev"), w.open("dev").Commit
+	d.cycle()
+	d.want(map[string]status.State{"dev": status.Problems})
+	if w.head(w.cp(), "dev") != head || w.open("dev").Commit != proposed {
+		t.Error("something was written")
+	}
+}
+
+// TestDecisionKilled: a daemon that is killed at any step, and started again, makes the same commits.
+func TestDecisionKilled(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.chooses("dev", "{pick: 1}")
+	w.more += "parallel: 1\n"
+	before := w.save()
+	w.life(w.data)
+	want := w.outcome()
+	decided := w.head(w.cp(), "dev")
+	steps := w.killAtEveryStep(before, want)
+	decides, proposes := slices.Index(steps, "commit to dev"), slices.Index(steps, "push our branch")
+	if decides < 0 || decides > proposes {
+		t.Errorf("the steps are %q, and the decision should come before the proposal", steps)
+	}
+	if w.head(w.cp(), "dev") != decided {
+		t.Error("the commit of the decision is another one")
+	}
+}
+
+// TestDecisionRace: two daemons make one commit.
+func TestDecisionRace(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.chooses("dev", "{pick: 1}")
+	before := w.head(w.cp(), "dev")
+	one, two := w.begin(t.TempDir()), w.begin(t.TempDir())
+	done := make(chan error)
+	for _, d := range []*daemon{one, two} {
+		go func() { done <- d.Cycle(t.Context()) }()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := w.countSince(before); n != "1" {
+		t.Errorf("the branch has %s new commits", n)
+	}
+	one.cycle()
+	two.cycle()
+	one.want(map[string]status.State{"dev": status.Proposed})
+	two.want(map[string]status.State{"dev": status.Proposed})
+}
+
+// TestDecisionOfPromoted: a promoted base with a new target is decided and written before its output is proposed, once.
+func TestDecisionOfPromoted(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.chooses("dev", "{pick: 1}")
+	w.pin()
+	var steps []string
+	d := w.begin(w.data, func(o *loop.Options) { o.BeforeEffect = func(what string) { steps = append(steps, what) } })
+	d.cycle()
+	steps = nil
+	w.edit("main", "workloads/hello.yaml", "    - name: web\n      environment: dev\n", "    - name: api\n      environment: dev\n      manifests: {repo: https://example.com/hello, branch: main, path: .}\n    - name: web\n      environment: dev\n")
+	w.pin()
+	promoted := w.head(w.cp(), "dev")
+	d.cycle()
+	if w.countSince(promoted) != "1" || !strings.Contains(w.decision("dev"), "hello-api: [") {
+		t.Errorf("the decision is\n%s", w.decision("dev"))
+	}
+	decides, proposes := slices.Index(steps, "commit to dev"), slices.Index(steps, "push our branch")
+	if decides < 0 || decides > proposes || slices.Contains(steps[proposes+1:], "push our branch") {
+		t.Errorf("the steps are %q", steps)
+	}
+	if message := gittest.Git(w, w.server.Dir("out"), "log", "-1", "--format=%B", "fairlead/dev"); !strings.Contains(message, w.head(w.cp(), "dev")) {
+		t.Errorf("the output is of another commit:\n%s", message)
+	}
+}
+
+// TestDecisionIsProposed: where records are written by pull request, so are decisions, and the output does not wait.
+func TestDecisionIsProposed(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.chooses("dev", "{pick: 1}")
+	w.commitNow("main", "propose records", map[string]string{promotionFile: own("Promotion", "main", "{external: true, environments: [{name: dev, record: pull-request}]}")})
+	before := w.head(w.cp(), "dev")
+	d := w.begin(w.data)
+	d.cycle()
+	d.cycle()
+	if w.head(w.cp(), "dev") != before {
+		t.Error("the decision was written directly")
+	}
+	if w.open("dev").Number == 0 || gittest.Files(w, w.server.Dir("cp"), w.head("cp", "fairlead/decisions/dev"))[decisionFile] == "" {
+		t.Error("something is not proposed")
+	}
+	gittest.Git(w, w.server.Dir("cp"), "update-ref", "refs/heads/dev", "refs/heads/fairlead/decisions/dev")
+	proposed := w.open("dev")
+	d.cycle()
+	if strings.Contains(strings.Join(slices.Sorted(maps.Keys(w.branches("cp"))), " "), "decisions") || w.open("dev").Number != proposed.Number {
+		t.Errorf("the branches are %v", w.branches("cp"))
+	}
+}
