@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -309,13 +308,6 @@ func (r *reading) refusesPatterns(layer model.Layer, err error) bool {
 	r.problems.Addf(problem.Pos{Layer: layerName(layer), File: many.File, Line: 1}, "", "name folders and files, which costs nothing, or write fewer patterns", "%s", many.Error())
 	return true
 }
-
-// commitID is what Flux takes for a commit, or the beginning of it. A name would follow
-// a branch, whatever keeps the environment where it is.
-var commitID = regexp.MustCompile(`^[0-9a-fA-F]{4,64}$`)
-
-// IsCommit reports whether a text can be the id of a commit, or the beginning of one.
-func IsCommit(text string) bool { return commitID.MatchString(text) }
 
 // addRepository adds a layer from what an object points to. asked says that the
 // revision is the caller's: one that is not there is an error then, and not a

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -179,3 +180,10 @@ func branchNames(repo *git.Repository) []string {
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+// commitID is what Flux takes for a commit, or the beginning of it. A name would follow
+// a branch, whatever keeps the environment where it is.
+var commitID = regexp.MustCompile(`^[0-9a-fA-F]{4,64}$`)
+
+// IsCommit reports whether a text can be the id of a commit, or the beginning of one.
+func IsCommit(text string) bool { return commitID.MatchString(text) }
