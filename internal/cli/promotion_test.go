@@ -207,7 +207,7 @@ func TestArrivalsText(t *testing.T) {
 		{Environment: "dev", State: promote.ArrivalHas, Time: now.Add(-time.Hour), Reason: "it has 2222222"},
 		{Environment: "test", State: promote.ArrivalProposed, Time: now.Add(-time.Minute), Reason: "it was promoted to 2222222, and its newest output is not merged yet"},
 		{Environment: "stage", State: promote.ArrivalExpected, Time: now.Add(time.Hour), Reason: "every gate has a known end"},
-		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []string{"stage: its hold", "prod: 2 approvals"}, Delays: []string{"prod: gate window until 14:00"}, NotBefore: now.Add(2 * time.Hour), Reason: "it waits for stage: its hold"},
+		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "its hold"}, {Environment: "prod", What: "2 approvals"}}, Delays: []promote.ArrivalWait{{Environment: "prod", What: "gate window until 14:00"}}, NotBefore: now.Add(2 * time.Hour), Reason: "it waits for stage: its hold"},
 		{Environment: "live", State: promote.ArrivalNever, Reason: "it does not reach prod"},
 	}, now, display.NewStream(&bytes.Buffer{}))
 	want := `ENVIRONMENT  WHEN                            WHY

@@ -29,27 +29,33 @@ func Check(name string) error {
 }
 
 // CheckLabelKey returns why a label cannot have this key.
-func CheckLabelKey(key string) error {
+func CheckLabelKey(key string) error { return CheckKey("label", key) }
+
+// CheckKey returns why what is written as a label is, such as a taint, cannot have this key.
+func CheckKey(what, key string) error {
 	prefix, name, prefixed := strings.Cut(key, "/")
 	if !prefixed {
 		prefix, name = "", key
 	}
 	if prefixed && (len(prefix) > maxName || !isSubdomain(prefix)) {
-		return fmt.Errorf("%q cannot be the key of a label: the part before '/' is not a DNS name", key)
+		return fmt.Errorf("%q cannot be the key of a %s: the part before '/' is not a DNS name", key, what)
 	}
 	if name == "" || CheckLabelValue(name) != nil {
-		return fmt.Errorf("%q cannot be the key of a label", key)
+		return fmt.Errorf("%q cannot be the key of a %s", key, what)
 	}
 	return nil
 }
 
 // CheckLabelValue returns why a label cannot have this value.
-func CheckLabelValue(value string) error {
+func CheckLabelValue(value string) error { return CheckValue("label", value) }
+
+// CheckValue returns why what is written as a label is, such as a taint, cannot have this value.
+func CheckValue(what, value string) error {
 	if len(value) > MaxLabel {
-		return fmt.Errorf("%q cannot be the value of a label: it is %d characters long, and %d is the limit", value, len(value), MaxLabel)
+		return fmt.Errorf("%q cannot be the value of a %s: it is %d characters long, and %d is the limit", value, what, len(value), MaxLabel)
 	}
 	if !isWord(value, "-_.") {
-		return fmt.Errorf("%q cannot be the value of a label: letters, digits, '-', '_' and '.', with a letter or digit at both ends", value)
+		return fmt.Errorf("%q cannot be the value of a %s: letters, digits, '-', '_' and '.', with a letter or digit at both ends", value, what)
 	}
 	return nil
 }

@@ -105,6 +105,9 @@ type Finding struct {
 	// way. Compare does not set them.
 	Commits []string `json:"commits,omitempty"`
 
+	// Files are the files that make it so, with their layers, where one alone can: "base/configs/a.yaml".
+	Files []string `json:"-"`
+
 	own bool // both sides have it from different files
 }
 
@@ -218,7 +221,7 @@ func (f *findings) add(what Finding, name string) {
 	key := findingKey{what.Only, what.Change, what.Because, what.own}
 	known := f.byKey[key]
 	if known == nil {
-		known = &Finding{Only: what.Only, Change: what.Change, Because: what.Because, own: what.own}
+		known = &Finding{Only: what.Only, Change: what.Change, Because: what.Because, Files: what.Files, own: what.own}
 		f.byKey[key] = known
 		f.list = append(f.list, known)
 	}

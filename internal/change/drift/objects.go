@@ -148,7 +148,7 @@ func (c *comparison) compareTemplates(f *findings) {
 		if a.Pos.Layer == "base" && b.Pos.Layer == "base" {
 			because = "the commits of the base differ: " + templateLocation(a)
 		}
-		*changes = append(*changes, Finding{Change: "its text differs", Because: because})
+		*changes = append(*changes, Finding{Change: "its text differs", Because: because, Files: []string{fileOf(a.Pos), fileOf(b.Pos)}})
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
@@ -63,14 +64,18 @@ func (c *comparison) compareLeaves(a, b values.Provenance, at leaf) []Finding {
 	return []Finding{{
 		Change:  at.name + ": " + orNone(old) + " → " + orNone(now),
 		Because: because,
+		Files:   slices.Concat(filesOf(a, at), filesOf(b, at)),
 		own:     !slices.Equal(filesOf(a, at), filesOf(b, at)),
 	}}
 }
 
 // filesOf returns the files of the configs that set a value.
 func filesOf(p values.Provenance, at leaf) []string {
-	return list.Convert(findSources(p, at), func(s values.Source) string { return s.Pos.Layer + "/" + s.Pos.File })
+	return list.Convert(findSources(p, at), func(s values.Source) string { return fileOf(s.Pos) })
 }
+
+// fileOf returns the file of a place, with its layer.
+func fileOf(p problem.Pos) string { return p.Layer + "/" + p.File }
 
 // keysIn returns the keys of two mappings, sorted by their texts.
 func keysIn(a, b map[any]any) []any {

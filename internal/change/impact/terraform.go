@@ -175,26 +175,27 @@ func (r Report) destructionText(show func(string) string) string {
 // destructionSteps returns, as the rest of a sentence, in which order the targets that are destroyed should be
 // removed, instead of all of them in one change; "" if that does not matter.
 func (r Report) destructionSteps(show func(string) string) string {
-	var steps []string
+	var steps [][]string
 	for _, d := range r.Destructions {
 		if len(d.Dependants) > 0 {
-			steps = append(steps, joinSteps(list.Convert(append(slices.Clone(d.Dependants), d.Target), show)))
+			steps = append(steps, list.Convert(append(slices.Clone(d.Dependants), d.Target), show))
 		}
 	}
 	if steps == nil {
 		return ""
 	}
-	slices.Sort(steps)
-	return ", and all at the same time: to keep the order, remove " + joinSome(dropContained(slices.Compact(steps)), "order")
+	orders := list.Convert(dropContained(steps), joinSteps)
+	slices.Sort(orders)
+	return ", and all at the same time: to keep the order, remove " + joinSome(slices.Compact(orders), "order")
 }
 
 // joinSteps returns names as steps: "a, then b, then c".
 func joinSteps(names []string) string { return strings.Join(names, ", then ") }
 
 // dropContained leaves out the steps that others begin with.
-func dropContained(steps []string) []string {
-	return slices.DeleteFunc(slices.Clone(steps), func(one string) bool {
-		return slices.ContainsFunc(steps, func(other string) bool { return other != one && strings.HasPrefix(other, one+", then ") })
+func dropContained(steps [][]string) [][]string {
+	return slices.DeleteFunc(slices.Clone(steps), func(one []string) bool {
+		return slices.ContainsFunc(steps, func(other []string) bool { return len(other) > len(one) && slices.Equal(other[:len(one)], one) })
 	})
 }
 

@@ -176,11 +176,11 @@ func (c *checker) checkNodeMetadata(what string, path fieldPath, labels, annotat
 		if slices.ContainsFunc(taints[:i], func(o claudie.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }) {
 			c.addf(at, "remove one of them", "%s: the taint %s:%s is written twice", what, t.Key, t.Effect)
 		}
-		if err := kubename.CheckLabelKey(t.Key); err != nil {
-			c.addf(at, "", "%s: taint: %s", what, strings.Replace(err.Error(), "the key of a label", "the key of a taint", 1))
+		if err := kubename.CheckKey("taint", t.Key); err != nil {
+			c.addf(at, "", "%s: taint: %s", what, err)
 		}
-		if err := kubename.CheckLabelValue(t.Value); err != nil {
-			c.addf(at, "", "%s: taint: %s", what, strings.Replace(err.Error(), "the value of a label", "the value of a taint", 1))
+		if err := kubename.CheckValue("taint", t.Value); err != nil {
+			c.addf(at, "", "%s: taint: %s", what, err)
 		}
 		if !slices.Contains(taintEffects, t.Effect) {
 			c.addf(at, "it is NoSchedule, NoExecute or PreferNoSchedule", "%s: the effect of a taint cannot be %q", what, t.Effect)

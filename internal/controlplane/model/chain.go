@@ -10,12 +10,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
+// What a chain is inferred from where there is no Promotion.
+const (
+	InferredFromSettings = "nextEnvironment of the settings"
+	InferredFromFiles    = "the order of the files in .environments"
+)
+
 // Chain is the environments in the order of their promotion: each follows those that it
 // comes after.
 type Chain struct {
 	External bool
 	Stages   []Stage
-	// Inferred is what the chain was inferred from; "" if people have written it.
+	// Inferred is what the chain was inferred from, InferredFromSettings or InferredFromFiles; "" if people have written it.
 	Inferred string
 }
 
@@ -147,7 +153,7 @@ func checkStages(p *Promotion, known []string) problem.List {
 // chainFromNext returns the chain in which each environment comes after those that next maps to it.
 func chainFromNext(next map[string]string, known []string) (Chain, problem.List) {
 	var problems problem.List
-	c := Chain{Inferred: "nextEnvironment of the settings"}
+	c := Chain{Inferred: InferredFromSettings}
 	for _, from := range sortedKeys(next) {
 		for _, name := range []string{from, next[from]} {
 			if !slices.Contains(known, name) {
@@ -177,7 +183,7 @@ var (
 // chainFromFiles returns the chain of the environments in the order of their files.
 func chainFromFiles(known []string) (Chain, problem.List) {
 	var problems problem.List
-	c := Chain{Inferred: "the order of the files in .environments"}
+	c := Chain{Inferred: InferredFromFiles}
 	for i, name := range known {
 		stage := Stage{Name: name, Queue: Queue{Policy: QueueLatest}}
 		if i > 0 {

@@ -135,7 +135,7 @@ type annotationText struct {
 func decodeAnnotation(key string, text locatedText, subject string, at func(int) problem.Pos, problems *problem.List, into any) (annotationText, bool) {
 	pos := at(text.Line)
 	a := annotationText{&decoder{layer: pos.Layer, file: pos.File, subject: subject, problems: problems, budget: nodeBudget}, pos}
-	roots, finding := manifest.Documents([]byte(text.Text), func() bool { return false })
+	roots, finding := manifest.Documents("the text", []byte(text.Text), func() bool { return false })
 	if finding != nil {
 		line := text.Line
 		if line > 0 {

@@ -3,7 +3,6 @@ package model
 import (
 	"bytes"
 	"regexp"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -29,13 +28,13 @@ func (r *reader) parseDocuments(data []byte) []document {
 	if !r.built && mayBeSplit(data) {
 		data, pieces = r.checkPieces(data)
 	}
-	roots, finding := manifest.Documents(data, r.canceled)
+	roots, finding := manifest.Documents("the file", data, r.canceled)
 	documents := make([]document, len(roots))
 	for i, root := range roots {
 		documents[i] = document{root: root, alone: pieces == 1}
 	}
 	if finding != nil {
-		r.addUnreadable(problem.Problem{Pos: r.positionAt(finding.Line), Hint: finding.Hint, Summary: strings.Replace(finding.Summary, "the text", "the file", 1)}, textFrom(data, finding.Line))
+		r.addUnreadable(problem.Problem{Pos: r.positionAt(finding.Line), Hint: finding.Hint, Summary: finding.Summary}, textFrom(data, finding.Line))
 	}
 	return documents
 }

@@ -171,19 +171,19 @@ func (g *editCheck) checkProviders() {
 	for i := range g.Current.Spec.Providers {
 		was := &g.Current.Spec.Providers[i]
 		user := users[was.Name]
-		if user == "" {
+		if user.name == "" {
 			continue
 		}
 		is := g.want.providers[was.Name]
 		switch {
 		case is == nil && !slices.Contains(g.Unused, was.Name):
 			g.addf([]any{"providers"}, fmt.Sprintf("two commits: keep %s until the change that removes what it made is done, then remove it with its Secret", was.Name),
-				"provider %s is removed while %s is made with it: its credentials are needed to remove that", was.Name, user)
-		case is != nil && is.Type == was.Type && strings.HasPrefix(user, "pool ") && g.want.isOfClaudie() && !equalTemplates(g.now.Templates[was.Name], g.want.Templates[was.Name]):
+				"provider %s is removed while %s is made with it: its credentials are needed to remove that", was.Name, user.name)
+		case is != nil && is.Type == was.Type && user.isPool && g.want.isOfClaudie() && !equalTemplates(g.now.Templates[was.Name], g.want.Templates[was.Name]):
 			g.problems.Warnf(g.PositionOf("providers", g.findProvider(is.Name)), g.subject(), "", "the templates of provider %s change: every node that is made with it is replaced", was.Name)
 		case is != nil && is.Type != was.Type:
 			g.addf([]any{"providers", g.findProvider(is.Name), "providerType"}, "add a provider with another name, and pools that use it",
-				"provider %s changes from %s to %s while %s is made with it", was.Name, was.Type, is.Type, user)
+				"provider %s changes from %s to %s while %s is made with it", was.Name, was.Type, is.Type, user.name)
 		}
 	}
 }
@@ -192,22 +192,28 @@ func (g *editCheck) findProvider(name string) int {
 	return slices.IndexFunc(g.Desired.Spec.Providers, func(p claudie.Provider) bool { return p.Name == name })
 }
 
-// findProviderUsers returns one thing that is made with each provider.
-func findProviderUsers(x *stateIndex) map[string]string {
-	users := map[string]string{}
-	use := func(provider, user string) {
-		if users[provider] == "" {
+// providerUser is a thing that is made with a provider.
+type providerUser struct {
+	name   string // "pool blue of cluster east"
+	isPool bool
+}
+
+// findProviderUsers returns one thing that is made with each provider, a pool where there is one.
+func findProviderUsers(x *stateIndex) map[string]providerUser {
+	users := map[string]providerUser{}
+	use := func(provider string, user providerUser) {
+		if users[provider].name == "" {
 			users[provider] = user
 		}
 	}
 	for _, ref := range x.poolReferences() {
 		if p := x.dynamic[ref.pool]; p != nil {
-			use(p.ProviderSpec.Name, fmt.Sprintf("pool %s of %s", ref.pool, ref.owner))
+			use(p.ProviderSpec.Name, providerUser{fmt.Sprintf("pool %s of %s", ref.pool, ref.owner), true})
 		}
 	}
 	for i := range x.Spec.LoadBalancers.Clusters {
 		lb := &x.Spec.LoadBalancers.Clusters[i]
-		use(lb.DNS.Provider, "the DNS name of load balancer "+lb.Name)
+		use(lb.DNS.Provider, providerUser{name: "the DNS name of load balancer " + lb.Name})
 	}
 	return users
 }

@@ -39,7 +39,7 @@ func (o Object) displayName() string {
 // error is the finding of [Check] with its line, for text that is not UTF-8, is
 // not YAML, or expands without bound; duplicate keys are no error here.
 func Decode(text []byte) ([]Object, error) {
-	documents, err := Documents(text, nil)
+	documents, err := Documents("the text", text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +72,11 @@ func (c *cancelable) Read(p []byte) (int, error) {
 
 // Documents returns the root nodes of a text's documents that are not empty, up to the first
 // document that cannot be read, with a finding about it; nil if all can be read. It ends early,
-// with some finding, once canceled reports true; a nil canceled never does.
-func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
+// with some finding, once canceled reports true; a nil canceled never does. The findings call the text what, as in "the
+// file".
+func Documents(what string, text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
 	if line := InvalidLine(text); line > 0 {
-		return nil, &Finding{Line: line, Summary: "the text is not UTF-8", Hint: hintEncoding}
+		return nil, &Finding{Line: line, Summary: what + " is not UTF-8", Hint: hintEncoding}
 	}
 	var in io.Reader = bytes.NewReader(text)
 	if canceled != nil {
@@ -86,17 +87,17 @@ func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
 		return roots, nil
 	}
 	if canceled != nil && canceled() {
-		return roots, &Finding{Line: 1, Summary: "the text was not read to the end", Hint: hintSyntax}
+		return roots, &Finding{Line: 1, Summary: what + " was not read to the end", Hint: hintSyntax}
 	}
 	if line := yamldoc.ConflictLine(text); line > 0 {
-		return roots, &Finding{Line: line, Summary: "the text has a merge conflict", Hint: yamldoc.ConflictHint}
+		return roots, &Finding{Line: line, Summary: what + " has a merge conflict", Hint: yamldoc.ConflictHint}
 	}
 	place := messagePrefix.FindStringSubmatch(err.Error())
 	line, _ := strconv.Atoi(place[1])
 	if len(text) <= maxSearched {
 		line = errorLine(text, err)
 	}
-	return roots, &Finding{Line: max(line, 1), Summary: "the text is not YAML: " + err.Error()[len(place[0]):], Hint: hintSyntax}
+	return roots, &Finding{Line: max(line, 1), Summary: what + " is not YAML: " + err.Error()[len(place[0]):], Hint: hintSyntax}
 }
 
 // messagePrefix matches the beginning of yaml.v3's messages. Its line is often

@@ -57,7 +57,7 @@ func Check(text []byte) []Finding {
 // inspectText is Check by the real decoder.
 func inspectText(text []byte) []Finding {
 	var found []Finding
-	documents, err := Documents(text, nil)
+	documents, err := Documents("the text", text, nil)
 	for _, root := range documents {
 		found = append(found, inspectDocument(root)...)
 	}

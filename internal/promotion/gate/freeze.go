@@ -98,7 +98,7 @@ func evaluateFreeze(z *model.Freeze, f Facts) Verdict {
 	if z.To.IsZero() {
 		return gate.wait("%s, until a person ends it", text)
 	}
-	return gate.wait("%s, until %s", text, formatTime(z.To)).withValidUntil(z.To, f.Now)
+	return gate.wait("%s, until %s", text, formatTime(z.To)).withNamedTime(z.To, f.Now)
 }
 
 // findException returns the reason why a commit may pass. The exception may abbreviate its id.

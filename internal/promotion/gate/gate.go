@@ -30,6 +30,10 @@ type Verdict struct {
 	Reason string `json:"reason"` // one sentence, without a full stop
 	// NamesCommit reports that Reason begins with the commit that is waited for.
 	NamesCommit bool `json:"-"`
+	// WaitsFor is what Reason says is waited for, to follow "waits for"; "" if Reason says it in other words.
+	WaitsFor string `json:"waitsFor,omitempty"`
+	// NamesTime reports that Reason says the time of ValidUntil.
+	NamesTime bool `json:"namesTime,omitempty"`
 	// Follows reports that Reason is that of the gate that decides, after which this one begins.
 	Follows bool `json:"-"`
 	// ValidUntil is when the verdict may change without a new fact; zero if that is not known.
@@ -248,19 +252,20 @@ type Answer struct {
 // CombineVerdicts passes if all parts do. A part that failed decides; otherwise the part that waits
 // longest, or without a known end.
 func CombineVerdicts(name string, parts []Verdict) Verdict {
-	v := Verdict{Gate: name, Status: Pass, Reason: "all gates passed", Parts: parts}
+	all := Verdict{Gate: name, Status: Pass, Reason: "all gates passed", Parts: parts}
 	for _, p := range parts {
-		if p.Status == Fail {
-			return Verdict{Gate: name, Status: Fail, Reason: p.Reason, NamesCommit: p.NamesCommit, ValidUntil: p.ValidUntil, Parts: parts}
+		decides := Verdict{
+			Gate: name, Status: p.Status, Reason: p.Reason, NamesCommit: p.NamesCommit, WaitsFor: p.WaitsFor, NamesTime: p.NamesTime,
+			ValidUntil: p.ValidUntil, Parts: parts,
 		}
-		if p.Status != Wait {
-			continue
-		}
-		if v.Status == Pass || !v.ValidUntil.IsZero() && (p.ValidUntil.IsZero() || p.ValidUntil.After(v.ValidUntil)) {
-			v.Status, v.Reason, v.NamesCommit, v.ValidUntil = Wait, p.Reason, p.NamesCommit, p.ValidUntil
+		switch {
+		case p.Status == Fail:
+			return decides
+		case p.Status == Wait && (all.Status == Pass || !all.ValidUntil.IsZero() && (p.ValidUntil.IsZero() || p.ValidUntil.After(all.ValidUntil))):
+			all = decides
 		}
 	}
-	return v
+	return all
 }
 
 // NextChange returns the earliest time at which a part of the verdict may change without a new

@@ -333,8 +333,8 @@ func TestJSON(t *testing.T) {
 	if err := e.Encode(CombineVerdicts("gates", []Verdict{made(t, "soak: 30m").Evaluate(facts())})); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"gate":"gates","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","until":"2026-11-23T12:10:00Z",` +
-		`"parts":[{"gate":"soak","kind":"soak","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","until":"2026-11-23T12:10:00Z"}]}` + "\n"
+	want := `{"gate":"gates","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","namesTime":true,"until":"2026-11-23T12:10:00Z",` +
+		`"parts":[{"gate":"soak","kind":"soak","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","namesTime":true,"until":"2026-11-23T12:10:00Z"}]}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}

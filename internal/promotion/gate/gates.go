@@ -82,6 +82,14 @@ func (v Verdict) withValidUntil(at, now time.Time) Verdict {
 	return v
 }
 
+// withNamedTime is withValidUntil for a reason that says the time as formatTime does: one in another zone than UTC may be
+// said again.
+func (v Verdict) withNamedTime(at, now time.Time) Verdict {
+	v = v.withValidUntil(at, now)
+	v.NamesTime = !v.ValidUntil.IsZero() && formatTime(at) == formatTime(at.UTC())
+	return v
+}
+
 // forecastVerdict returns the forecast of a gate without a known end: satisfied at a time if it is
 // satisfied now, or what it waits for.
 func forecastVerdict(v Verdict, from time.Time, waits string) Forecast {

@@ -106,7 +106,7 @@ func (g rolloutGate) Evaluate(f Facts) Verdict {
 	}
 	if lost.Reason != "" {
 		return g.wait("reports of clusters were lost: %s; without them it does not decide before %s. Of the others: %s",
-			lost.Reason, formatTime(lost.Until.UTC()), s.Reason).withValidUntil(lost.Until, f.Now)
+			lost.Reason, formatTime(lost.Until.UTC()), s.Reason).withNamedTime(lost.Until.UTC(), f.Now)
 	}
 	reason := s.Reason + g.describeUncounted(f)
 	switch s.Phase {

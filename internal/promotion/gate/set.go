@@ -78,7 +78,7 @@ func (s Set) Evaluate(f Facts) Verdict {
 			// Unless it was started when the gates before it had passed, it is not started yet.
 			if _, asked := f.Answers[d.answerKey(f)]; !asked {
 				parts[i] = d.wait("%s starts after %s: %s", d.spec.Workflow, first.Gate, first.Reason).withValidUntil(first.ValidUntil, f.Now)
-				parts[i].Follows = true
+				parts[i].Follows, parts[i].NamesTime = true, first.NamesTime
 			}
 		}
 		if first == nil && parts[i].Status != Pass {

@@ -114,7 +114,7 @@ func TestSetCheck(t *testing.T) {
 	v := setOf(t, "- merged\n- soak: 30m\n- approval").Evaluate(facts())
 	want := Verdict{Gate: "gates", Status: Wait, Reason: "1 approval missing", Parts: []Verdict{
 		{Gate: "merged", Kind: "merged", Status: Pass, Reason: "the output is merged, as 2222222"},
-		{Gate: "soak", Kind: "soak", Status: Wait, Reason: "it soaks for 30m, until Mon 2026-11-23 12:10 UTC", ValidUntil: before(-10 * time.Minute)},
+		{Gate: "soak", Kind: "soak", Status: Wait, Reason: "it soaks for 30m, until Mon 2026-11-23 12:10 UTC", NamesTime: true, ValidUntil: before(-10 * time.Minute)},
 		{Gate: "approval", Kind: "approval", Status: Wait, Reason: "1 approval missing", Approvers: &Approvers{Missing: 1}},
 	}}
 	if diff := cmp.Diff(want, v); diff != "" {

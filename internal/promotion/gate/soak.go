@@ -37,7 +37,7 @@ func (g soakGate) Evaluate(f Facts) Verdict {
 	if !f.Now.Before(end) {
 		return g.pass("it has soaked for %s", length)
 	}
-	return g.wait("it soaks for %s, until %s", length, formatTime(end)).withValidUntil(end, f.Now)
+	return g.wait("it soaks for %s, until %s", length, formatTime(end)).withNamedTime(end, f.Now)
 }
 
 // Forecast is exact once the clusters run the commit; before, it assumes that they run it from the

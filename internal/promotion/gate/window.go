@@ -157,7 +157,8 @@ func (g windowGate) Evaluate(f Facts) Verdict {
 	if denied != nil {
 		why = "the window is closed by deny"
 	}
-	return g.wait("%s; it opens %s", why, formatTime(at.In(g.displayZone()))).withValidUntil(at, f.Now)
+	at = at.In(g.displayZone())
+	return g.wait("%s; it opens %s", why, formatTime(at)).withNamedTime(at, f.Now)
 }
 
 // openVerdict returns the verdict of an open window, with the time at which it closes.
@@ -175,7 +176,8 @@ func (g windowGate) openVerdict(now time.Time) Verdict {
 		end, known = denied, true
 	}
 	if known && end.After(now) {
-		return g.pass("the window is open until %s", formatTime(end.In(g.displayZone()))).withValidUntil(end, now)
+		end = end.In(g.displayZone())
+		return g.pass("the window is open until %s", formatTime(end)).withNamedTime(end, now)
 	}
 	return g.pass("the window is open").withValidUntil(end, now)
 }

@@ -86,6 +86,8 @@ type Decision struct {
 	// first.
 	Skipped []string     `json:"drops,omitempty"`
 	Verdict gate.Verdict `json:"verdict"`
+	// Unmerged reports that the Candidate supersedes Current before its output was merged, so that no cluster got it.
+	Unmerged bool `json:"-"`
 	// Error is the error of an operation that is retried, which keeps the commit back; "" for none.
 	Error string `json:"error,omitempty"`
 }
@@ -146,10 +148,10 @@ func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decis
 		gates = gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: verdictReason(gates)}
 	}
 	parts = append(parts, queueVerdict(s, now), settledVerdict(s), gates)
-	d.Verdict = gate.CombineVerdicts(s.Name, parts)
+	d.Verdict, d.Unmerged = gate.CombineVerdicts(s.Name, parts), s.supersedesUnmerged()
 	switch {
 	case s.HoldReason != "":
-		d.State, d.Verdict.Reason = Held, heldReason(s)
+		d.State, d.Verdict.Reason, d.Verdict.WaitsFor, d.Verdict.NamesTime = Held, heldReason(s), "", false
 	case d.Verdict.Status == gate.Pass:
 		d.State, d.Verdict.Reason = Promotes, fmt.Sprintf("%s may have %s", s.Name, text.ShortCommit(d.Candidate))
 	default:

@@ -23,38 +23,58 @@ func (c snapshot) decideWithoutCandidate(s Stage, d Decision) Decision {
 	if d.Candidate != "" {
 		d.State, d.Verdict = Waiting, gate.CombineVerdicts(s.Name, c.upstreamVerdicts(s, d.Candidate))
 	} else {
-		d.State, d.Verdict = Current, gate.Verdict{Gate: s.Name, Status: gate.Pass, Reason: c.noCandidateReason(s)}
+		d.State, d.Verdict = Current, c.noCandidateVerdict(s)
 	}
 	if s.HoldReason != "" {
-		d.State, d.Verdict.Status, d.Verdict.Reason = Held, gate.Wait, heldReason(s)
+		d.State, d.Verdict.Status = Held, gate.Wait
+		d.Verdict.Reason, d.Verdict.WaitsFor, d.Verdict.NamesTime = heldReason(s), "", false
 	}
 	return d
 }
 
-// noCandidateReason returns why there is no commit to wait for.
-func (c snapshot) noCandidateReason(s Stage) string {
+// noCandidateVerdict returns why there is no commit to wait for.
+func (c snapshot) noCandidateVerdict(s Stage) gate.Verdict {
+	v := gate.Verdict{Gate: s.Name, Status: gate.Pass}
 	switch {
 	case c.line.Head() == "":
-		return "the base has no commit"
+		v.Reason = "the base has no commit"
+		return v
 	case s.Commit == c.line.Head():
-		return "up to date"
+		v.Reason = "up to date"
+		return v
 	}
 	var reasons []string
+	wait := func(what string) {
+		switch {
+		case reasons == nil:
+			v.WaitsFor = what
+		case v.WaitsFor != "":
+			v.WaitsFor += ", and for " + what
+		}
+		reasons = append(reasons, "waiting for "+what)
+	}
+	say := func(reason string) {
+		if v.WaitsFor != "" {
+			v.WaitsFor += ", and " + reason
+		}
+		reasons = append(reasons, reason)
+	}
 	for _, name := range s.After {
 		switch u := c.findStage(name); {
 		case u == nil:
-			reasons = append(reasons, unknownStageReason(name))
+			say(unknownStageReason(name))
 		case c.stoppedReason(*u) != "":
-			reasons = append(reasons, fmt.Sprintf("%s is stopped", name))
+			say(name + " is stopped")
 		case u.Commit == "":
-			reasons = append(reasons, fmt.Sprintf("waiting for %s to get its first commit", name))
+			wait(name + " to get its first commit")
 		case u.Commit == s.Commit:
-			reasons = append(reasons, fmt.Sprintf("waiting for %s to move first", name))
+			wait(name + " to move first")
 		default:
-			reasons = append(reasons, fmt.Sprintf("%s has an older commit, %s", name, text.ShortCommit(u.Commit)))
+			say(fmt.Sprintf("%s has an older commit, %s", name, text.ShortCommit(u.Commit)))
 		}
 	}
-	return strings.Join(reasons, ", and ")
+	v.Reason = strings.Join(reasons, ", and ")
+	return v
 }
 
 // upstreamVerdicts returns for every environment before a stage whether a commit is proven there,
@@ -90,7 +110,8 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 		v.Reason = fmt.Sprintf("%s is stopped: %s", u.Name, c.stoppedReason(u))
 	case u.Commit == "":
 		v.NamesCommit = false
-		v.Reason = fmt.Sprintf("waiting for %s to get its first commit", u.Name)
+		v.WaitsFor = u.Name + " to get its first commit"
+		v.Reason = "waiting for " + v.WaitsFor
 	case u.Commit != commit && c.line.IsNewer(commit, u.Commit):
 		v.NamesCommit = false
 		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, text.ShortCommit(u.Commit))
@@ -104,7 +125,7 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 		v.Reason, v.Parts = fmt.Sprintf("%s failed in %s: %s", what, u.Name, verdictReason(u.Proof)), u.Proof.Parts
 	default:
 		v.Reason = fmt.Sprintf("%s is not verified in %s yet: %s", what, u.Name, verdictReason(u.Proof))
-		v.ValidUntil, v.Parts = u.Proof.ValidUntil, u.Proof.Parts
+		v.ValidUntil, v.NamesTime, v.Parts = u.Proof.ValidUntil, u.Proof.NamesTime, u.Proof.Parts
 	}
 	return v
 }
@@ -158,16 +179,14 @@ func settledVerdict(s Stage) gate.Verdict {
 		v.Reason = "it has no commit yet"
 	case s.PartialProven: // it may have gone back behind one of those that were not read
 		v.Status, v.Reason = gate.Wait, "not all commits that were verified here could be read"
-	case s.Proof.Status == gate.Fail && !s.Merged && !s.HasFormer: // a mistake stopped it
-		v.Reason = fmt.Sprintf(supersedesUnmerged, what)
+	case s.supersedesUnmerged():
+		v.Reason = fmt.Sprintf("%s is not merged; a newer commit may supersede it", what)
 	case s.Proof.Status == gate.Fail:
 		v.Reason = fmt.Sprintf("%s failed; a newer commit may supersede it", what)
 	case s.HasFormer && s.Queue.Policy != model.QueueEvery:
 		v.Reason = fmt.Sprintf("%s is merged, but not what has changed there since; a newer commit may supersede it", what)
 	case s.HasFormer:
 		v.Status, v.Reason = gate.Wait, fmt.Sprintf("%s is merged, but not what has changed there since", what)
-	case !s.Merged && s.Queue.Policy != model.QueueEvery:
-		v.Reason = fmt.Sprintf(supersedesUnmerged, what)
 	case !s.Merged:
 		v.Status, v.Reason = gate.Wait, fmt.Sprintf("%s is not merged yet", what)
 	case s.Proof.Status == gate.Pass:
@@ -175,7 +194,7 @@ func settledVerdict(s Stage) gate.Verdict {
 	case len(s.After) == 0 && s.Queue.Policy != model.QueueEvery:
 		v.Reason = fmt.Sprintf("%s is merged; the first environment follows the base without waiting for verification", what)
 	default:
-		v.Status, v.ValidUntil, v.Parts = gate.Wait, s.Proof.ValidUntil, s.Proof.Parts
+		v.Status, v.ValidUntil, v.NamesTime, v.Parts = gate.Wait, s.Proof.ValidUntil, s.Proof.NamesTime, s.Proof.Parts
 		v.Reason = fmt.Sprintf("%s is not verified yet: %s", what, verdictReason(s.Proof))
 	}
 	return v
@@ -191,11 +210,8 @@ func (s Stage) hasProblems() bool {
 
 func heldReason(s Stage) string { return "it is held: " + s.HoldReason }
 
-// supersedesUnmerged is the reason of a promotion that takes the place of one whose output is not merged.
-const supersedesUnmerged = "%s is not merged; a newer commit may supersede it"
-
-// SupersedesUnmerged reports whether the reason of a promotion says that it took the place of a commit whose output was
-// not merged, so that no cluster got that.
-func SupersedesUnmerged(reason, commit string) bool {
-	return strings.Contains("; "+reason, "; settled: "+fmt.Sprintf(supersedesUnmerged, text.ShortCommit(commit)))
+// supersedesUnmerged reports whether a newer commit may supersede that of a stage although its output is not merged: a
+// mistake stopped it, or the queue does not take every commit.
+func (s Stage) supersedesUnmerged() bool {
+	return s.Commit != "" && !s.PartialProven && !s.Merged && !s.HasFormer && (s.Proof.Status == gate.Fail || s.Queue.Policy != model.QueueEvery)
 }

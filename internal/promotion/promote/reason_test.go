@@ -325,3 +325,18 @@ func TestEmptyBase(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestWaitsFor: what a stage without a candidate waits for is said of each environment before it.
+func TestWaitsFor(t *testing.T) {
+	for want, stages := range map[string][]promote.Stage{
+		"eu to move first": {at("eu", "c1"), at("prod", "c1", "eu")},
+		"eu to move first, and for us to get its first commit": {at("eu", "c1"), at("us", ""), at("prod", "c1", "eu", "us")},
+		"eu to move first, and there is no environment us":     {at("eu", "c1"), at("prod", "c1", "eu", "us")},
+		"": {at("eu", "c1"), at("prod", "c1", "us", "eu")}, // it begins with what is missing
+	} {
+		decisions := promote.DecideStages(promote.NewLine([]string{"c2", "c1"}), stages, func(_, _ string) gate.Verdict { return gate.Verdict{} }, noon)
+		if got := decisions[len(decisions)-1].Verdict.WaitsFor; got != want {
+			t.Errorf("it waits for %q, want %q", got, want)
+		}
+	}
+}

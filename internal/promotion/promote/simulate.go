@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -21,15 +22,32 @@ type Arrival struct {
 	Time time.Time `json:"at,omitzero"`
 	// WaitsFor lists what the commit waits for, each with its environment, in the order in which
 	// they come: "dev: 2 approvals".
-	WaitsFor []string `json:"waits,omitempty"`
+	WaitsFor []ArrivalWait `json:"waits,omitempty"`
 	// Delays are what has a known end besides, as WaitsFor: "prod: gate window until Mon 2026-11-30 09:00 UTC".
 	// NotBefore is when the last of all that has is over, where the commit waits for something else too.
-	Delays    []string  `json:"delays,omitempty"`
-	NotBefore time.Time `json:"notBefore,omitzero"`
-	Reason    string    `json:"reason"` // one sentence, without a full stop
+	Delays    []ArrivalWait `json:"delays,omitempty"`
+	NotBefore time.Time     `json:"notBefore,omitzero"`
+	Reason    string        `json:"reason"` // one sentence, without a full stop
+	// Besides is what Reason says in addition to the first of WaitsFor; "" for nothing.
+	Besides string `json:"-"`
 	// With is the newer commit that brings the commit, which does not get there by itself; "" for none. The rest of the
 	// arrival is then about that one.
 	With string `json:"with,omitempty"`
+}
+
+// ArrivalWait is what a commit waits for, and in which environment. As a text it is "dev: 2 approvals".
+type ArrivalWait struct{ Environment, What string }
+
+// String returns the environment and what is waited for, on one line.
+func (w ArrivalWait) String() string { return w.Environment + ": " + w.What }
+
+// MarshalText returns the text of a wait.
+func (w ArrivalWait) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// UnmarshalText reads the text of a wait: the name of an environment has no colon.
+func (w *ArrivalWait) UnmarshalText(text []byte) error {
+	w.Environment, w.What, _ = strings.Cut(string(text), ": ")
+	return nil
 }
 
 // ArrivalState is one word for an arrival.
@@ -60,7 +78,7 @@ func SimulateArrivals(l Line, stages []Stage, commit string, enter, proof Foreca
 		alone := f.findArrival(s)
 		arrivals[i] = f.findContent(s, all)
 		if newer := arrivals[i].With; newer != "" {
-			arrivals[i].Reason += fmt.Sprintf("; it comes with the newer %s: %s", text.ShortCommit(newer), alone.Reason)
+			arrivals[i].addReason(fmt.Sprintf("it comes with the newer %s: %s", text.ShortCommit(newer), alone.Reason))
 		}
 	}
 	return arrivals
@@ -259,9 +277,9 @@ func (f simulation) findOvertaking(s Stage) (certain bool, reason string) {
 // route is what lies between a commit and a stage.
 type route struct {
 	earliest      time.Time // not before
-	waits         []string
-	delays        []string // which have a known end
-	blockedReason string   // why there is no way; "" if there is one
+	waits         []ArrivalWait
+	delays        []ArrivalWait // which have a known end
+	blockedReason string        // why there is no way; "" if there is one
 }
 
 // newRoute returns the route that an arrival further up is the end of.
@@ -274,7 +292,7 @@ func newRoute(now time.Time, a Arrival) route {
 func (r *route) block(reason string) { r.blockedReason = cmp.Or(r.blockedReason, reason) }
 
 func (r *route) wait(environment, what string) {
-	r.waits = list.AddMissing(r.waits, environment+": "+what)
+	r.waits = list.AddMissing(r.waits, ArrivalWait{environment, what})
 }
 
 func (r *route) notBefore(at time.Time) {
@@ -293,7 +311,7 @@ func (r *route) pass(environment string, f gate.Forecast) {
 		r.wait(environment, "a gate without a known end")
 	}
 	for _, d := range f.Delays {
-		r.delays = list.AddMissing(r.delays, environment+": "+d)
+		r.delays = list.AddMissing(r.delays, ArrivalWait{environment, d})
 	}
 }
 
@@ -313,13 +331,22 @@ func (r *route) toArrival(now time.Time, certain bool, overtaken string) Arrival
 	case certain:
 		return Arrival{State: ArrivalNever, Reason: overtaken}
 	case len(r.waits) > 0:
-		a.State, a.Time, a.Reason = ArrivalWaits, time.Time{}, "it waits for "+r.waits[0]
+		a.State, a.Time, a.Reason = ArrivalWaits, time.Time{}, "it waits for "+r.waits[0].String()
 		if r.earliest.After(now) {
 			a.NotBefore = r.earliest
 		}
 	}
 	if overtaken != "" {
-		a.Reason += "; " + overtaken
+		a.addReason(overtaken)
 	}
 	return a
+}
+
+// addReason adds a clause to what the reason says besides the wait.
+func (a *Arrival) addReason(clause string) {
+	a.Reason += "; " + clause
+	if a.Besides != "" {
+		a.Besides += "; "
+	}
+	a.Besides += clause
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -124,10 +125,10 @@ c never: there is no environment nowhere`},
 				}
 				got.WriteString(": " + a.Reason)
 				if len(a.WaitsFor) > 0 {
-					fmt.Fprintf(&got, " [%s]", strings.Join(a.WaitsFor, "; "))
+					fmt.Fprintf(&got, " [%s]", strings.Join(list.Convert(a.WaitsFor, promote.ArrivalWait.String), "; "))
 				}
 				if len(a.Delays) > 0 {
-					fmt.Fprintf(&got, " (%s)", strings.Join(a.Delays, "; "))
+					fmt.Fprintf(&got, " (%s)", strings.Join(list.Convert(a.Delays, promote.ArrivalWait.String), "; "))
 				}
 			}
 			if diff := cmp.Diff(test.want, got.String()); diff != "" {

@@ -73,7 +73,7 @@ func (d *Session) Freeze(ctx context.Context, f Freeze) (Result, error) {
 // EndFreeze removes a freeze that an action has written.
 func (d *Session) EndFreeze(ctx context.Context, name, reason string) (Result, error) {
 	return d.perform(ctx, "", func(v snapshot) (change, error) {
-		c := change{action: freezeAction, name: name, reason: reason, title: history.EndFreezeTitle + name, summary: "freeze " + name + " is over"}
+		c := change{action: freezeAction, name: name, reason: reason, title: "End the freeze " + name, summary: "freeze " + name + " is over"}
 		there := findFreeze(v, name)
 		switch {
 		case there == nil:
@@ -82,7 +82,7 @@ func (d *Session) EndFreeze(ctx context.Context, name, reason string) (Result, e
 		case there.Pos.File != freezeFile(name):
 			return c, problem.Refusef("remove it from that file", "freeze %s is in %s, which no operator action wrote", name, there.Pos.File)
 		}
-		c.files, c.trailers = map[string][]byte{there.Pos.File: nil}, freezesTrailers(there.Environments)
+		c.files, c.trailers = map[string][]byte{there.Pos.File: nil}, append(freezesTrailers(there.Environments), history.EndsTrailer+": "+name)
 		return c, nil
 	})
 }

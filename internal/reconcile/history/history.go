@@ -33,8 +33,11 @@ const (
 	CommitTrailer   = "Fairlead-Commit"
 )
 
-// EndFreezeTitle begins the title of a commit that ends a freeze.
-const EndFreezeTitle = "End the freeze "
+// EndsTrailer names in a commit the freeze that it ends.
+const EndsTrailer = "Fairlead-Ends"
+
+// UnmergedTrailer names in a promotion the commit that it supersedes before the output was merged.
+const UnmergedTrailer = "Fairlead-Unmerged"
 
 // RollbackAction is what a commit is called that takes an environment back to an older one.
 const RollbackAction = "rollback"
@@ -64,6 +67,8 @@ type Entry struct {
 	// Forced is the reason for forcing it, and Overrides the objections; "" and nil if it was not forced.
 	Forced    string   `json:"forced,omitempty"`
 	Overrides []string `json:"overrides,omitempty"`
+	// Unmerged is the commit of the base that a promotion superseded before its output was merged; "" for none.
+	Unmerged string `json:"-"`
 	// Commit is the commit that did it, and Repo the repository.
 	Commit string `json:"commit"`
 	Repo   string `json:"-"`
@@ -155,14 +160,14 @@ func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) 
 	}
 	e := Entry{
 		Time: c.When, Who: cleanLine(c.Author.Name), Via: cleanLine(last("Fairlead-Via")), Environment: cmp.Or(environment, b.Environment), Action: cmp.Or(action, PromoteAction), Title: cleanLine(c.Subject()),
-		To: cmp.Or(promoted, last(CommitTrailer)), Forced: cleanLine(last("Fairlead-Forced")), Commit: c.ID, Repo: b.URL,
+		To: cmp.Or(promoted, last(CommitTrailer)), Forced: cleanLine(last("Fairlead-Forced")), Unmerged: last(UnmergedTrailer), Commit: c.ID, Repo: b.URL,
 	}
 	if e.Action == FreezeAction {
 		e.Environments = list.Convert(trailers[FreezesTrailer], cleanLine)
 		switch {
 		case e.To != "":
 			e.Action = ExceptionAction
-		case strings.HasPrefix(e.Title, EndFreezeTitle):
+		case last(EndsTrailer) != "":
 			e.Action = EndFreezeAction
 		}
 	}

@@ -28,7 +28,7 @@ func TestRead(t *testing.T) {
 		"Promote 2222222 to prod\n\nLess noise\n\nOverrides: prod is held: the sale\nOverrides: it is not verified in stage\n\nFairlead-Promoted: " + two + "\nFairlead-Promotion: prod\nFairlead-Forced: fix of the outage\nFairlead-Action: promote",
 		"Freeze prod, stage: q4\n\nthe books\n\nFairlead-Freezes: prod\nFairlead-Freezes: stage\nFairlead-Action: freeze",
 		"Let 2222222 pass the freeze q4\n\nthe fix\n\nFairlead-Commit: " + two + "\nFairlead-Freezes: prod\nFairlead-Action: freeze",
-		"End the freeze q4\n\nFairlead-Freezes: prod\nFairlead-Freezes: stage\nFairlead-Action: freeze",
+		"End the freeze q4\n\nFairlead-Freezes: prod\nFairlead-Freezes: stage\nFairlead-Ends: q4\nFairlead-Action: freeze",
 		"Approve 2222222 for prod\n\nFairlead-Via: web\nFairlead-Approval: prod\nFairlead-Commit: " + two + "\nFairlead-Action: approve",
 		"Roll prod back to 1111111\n\nLess noise\n\nit fails\n\nFairlead-Promoted: " + one + "\nFairlead-Promotion: prod\nFairlead-Action: rollback",
 	} {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -207,6 +206,7 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 		l.options.Metrics.SetUnfinishedSince(e.name, time.Time{})
 	} else {
 		e.outcome.result.State, e.outcome.result.Reason, e.outcome.failed = "", withDiskHint(err), true
+		e.outcome.unreachable = l.remotes.FindFailing(err)
 		e.reported = [sha256.Size]byte{}
 	}
 	var limit *forge.RateLimit
@@ -356,7 +356,10 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 		MovedFrom:    l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx),
 	})
 	if err != nil {
-		return l.stopWithProblem(to, done, fmt.Errorf("publish: %w", err))
+		if stopped := l.stopWithProblem(to, done, err); stopped != nil {
+			return fmt.Errorf("publish: %w", stopped)
+		}
+		return nil
 	}
 	e.waitsForForge = result.Again
 	if result.Pull != nil && !result.Report.IsEmpty() {
@@ -418,6 +421,6 @@ func (l *Loop) stopWithProblem(to *model.GitOpsRepo, done *outcome, err error) e
 	if !errors.Is(err, publish.ErrBlocked) && !errors.As(err, &unknown) || !errors.As(err, &hinted) {
 		return err
 	}
-	done.problems.Addf(to.Pos, to.Subject(), hinted.Hint(), "%s", strings.TrimPrefix(err.Error(), "publish: "))
+	done.problems.Addf(to.Pos, to.Subject(), hinted.Hint(), "%s", err.Error())
 	return nil
 }

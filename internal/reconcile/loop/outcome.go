@@ -32,7 +32,9 @@ type outcome struct {
 	problems problem.List
 	result   publish.Result // with a State only if it was published
 	failed   bool           // an operation has failed since, for result.Reason
-	notes    []string       // what its report says besides result.Reason
+	// unreachable are the URLs of the remotes whose failure result.Reason is about.
+	unreachable []string
+	notes       []string // what its report says besides result.Reason
 
 	stale        *forge.Pull    // the open pull request of before, if problems stop the environment; nil if it has none
 	merged       mergedPull     // the one that was merged last

@@ -76,7 +76,7 @@ func (l *Loop) reportControlPlane(err error) {
 	if shown != nil {
 		text = withDiskHint(shown)
 	}
-	l.options.Store.SetControlPlane(text)
+	l.options.Store.SetControlPlane(text, l.remotes.FindFailing(shown)...)
 	l.options.Store.SetVanished(l.vanished)
 	l.undone = l.undone || err != nil
 }

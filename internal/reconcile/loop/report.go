@@ -66,7 +66,7 @@ func (o *outcome) newReport() status.Environment {
 	}
 	r.Output.Head, r.Output.Wanted, r.Output.Commit = o.result.Head, o.wanted, o.result.Commit
 	if o.failed {
-		r.State, r.Error = status.Failed, o.result.Reason
+		r.State, r.Error, r.Unreachable = status.Failed, o.result.Reason, o.unreachable
 	} else if o.isStopped() {
 		r.State = status.Problems
 	}

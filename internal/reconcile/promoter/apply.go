@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -116,6 +117,9 @@ func recordMessage(spec model.Stage, subject string, d promote.Decision) string 
 			fmt.Fprintf(&b, "It supersedes the commits before it: %s\n", strings.Join(short, ", "))
 		}
 		b.WriteByte('\n')
+	}
+	if d.Unmerged && spec.Record != recordByPull {
+		fmt.Fprintf(&b, "%s: %s\n", history.UnmergedTrailer, d.Current)
 	}
 	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s%s\n", d.Candidate, recordTrailer, spec.Name)
 	return b.String()

@@ -34,6 +34,13 @@ func TestRecordMessage(t *testing.T) {
 			record: recordByPull, subject: "Add a team", decision: promote.Decision{Candidate: candidate, Skipped: []string{older}, Verdict: verdict},
 			want: "Promote 0123456 to stage\n\nAdd a team\n\n" + trailers,
 		},
+		"the last one was not merged": {
+			subject: "Add a team", decision: promote.Decision{Current: older, Candidate: candidate, Unmerged: true},
+			want: "Promote 0123456 to stage\n\nAdd a team\n\n\nFairlead-Unmerged: " + older + "\n" + trailers,
+		},
+		"proposed after one that was not merged": {
+			record: recordByPull, decision: promote.Decision{Current: older, Candidate: candidate, Unmerged: true}, want: "Promote 0123456 to stage\n\n" + trailers,
+		},
 		"no subject": {record: recordByPull, decision: promote.Decision{Candidate: candidate}, want: "Promote 0123456 to stage\n\n" + trailers},
 	} {
 		t.Run(name, func(t *testing.T) {

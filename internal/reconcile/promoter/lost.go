@@ -2,9 +2,10 @@ package promoter
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -51,7 +52,7 @@ func findMissing(base source.Base, b source.Branch, environment string) (Loss, e
 	if err != nil {
 		return Loss{}, err
 	}
-	if strings.Contains(brought.Message, "Fairlead-Promoted: "+b.Commit) {
+	if slices.Contains(publish.Trailers(brought.Message)["Fairlead-Promoted"], b.Commit) {
 		return newRewriteLoss(base.Branch, b.Commit, environment), nil
 	}
 	return newLoss(base.Branch, environment, "%s names commit %s, which the base does not have", b.Record, b.Commit), nil

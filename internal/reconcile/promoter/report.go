@@ -99,7 +99,7 @@ func (m *Promoter) reportPastStage(s *stageState, history promote.Line, merged b
 	turns := m.findTurns(s)
 	stage := status.Stage{
 		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: merged && s.stage.Commit != "",
-		Behind: history.CountNewer(s.stage.Commit), Hold: s.stage.HoldReason, Frozen: FindFreeze(s.base, s.spec.Name, m.now),
+		Behind: history.CountNewer(s.stage.Commit), Hold: s.stage.HoldReason, HeldThen: s.heldThen, Frozen: FindFreeze(s.base, s.spec.Name, m.now),
 		Turns: list.Convert(turns.turns, reportTurn), FirstCommit: turns.first,
 	}
 	switch {
@@ -145,7 +145,7 @@ func listGroups(listed []*model.ListedCluster) map[string]string {
 
 // reportTurn returns the report of how an environment got a commit.
 func reportTurn(e history.Entry) status.Turn {
-	return status.Turn{Commit: e.To, From: e.From, RolledBack: e.Action == history.RollbackAction, When: e.Time, Who: e.Who, Reason: e.Reason, Forced: e.Forced}
+	return status.Turn{Commit: e.To, From: e.From, RolledBack: e.Action == history.RollbackAction, When: e.Time, Who: e.Who, Reason: e.Reason, Forced: e.Forced, Unmerged: e.Unmerged}
 }
 
 // isLeftOut reports whether an environment with a newer commit never had one, as far as its branch says.

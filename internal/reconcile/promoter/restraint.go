@@ -124,7 +124,8 @@ func unreadableRestraints(base source.Base, branch source.Branch) []restraint {
 type hold struct {
 	scope  string // that of a [model.Hold]
 	commit string // whose output may be merged all the same; "" for none
-	reason string // with who holds it, and until when
+	reason string // with who holds it, and how that ends
+	then   string // reason without how it ends, for a time that is over
 }
 
 // findHolds returns the holds of an environment, of which the reversal of its record is one.
@@ -135,7 +136,8 @@ func (m *Promoter) findHolds(base source.Base, branch source.Branch, environment
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, hold{h.Scope, h.Commit, fmt.Sprintf("%s (by %s, until fairlead release %s)", cmp.Or(h.Reason, noReason), who, environment)})
+		why := cmp.Or(h.Reason, noReason)
+		all = append(all, hold{h.Scope, h.Commit, fmt.Sprintf("%s (by %s, until fairlead release %s)", why, who, environment), fmt.Sprintf("%s (by %s)", why, who)})
 	}
 	lasting := slices.ContainsFunc(base.Environments, func(e *model.Environment) bool { return e.Name == environment })
 	if m.options.Settings.Promotion != managedPromotion || !lasting {
@@ -143,8 +145,8 @@ func (m *Promoter) findHolds(base source.Base, branch source.Branch, environment
 	}
 	back, err := m.findReversal(base, branch, environment)
 	if err == nil && back != nil {
-		text := fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", back.Author, text.ShortCommit(back.Commit), environment)
-		all = append(all, hold{commit: branch.Commit, reason: text})
+		then := fmt.Sprintf("reverted by %s in %s", back.Author, text.ShortCommit(back.Commit))
+		all = append(all, hold{commit: branch.Commit, reason: fmt.Sprintf("%s (until fairlead release %s)", then, environment), then: then})
 	}
 	return all, err
 }

@@ -31,6 +31,7 @@ type stageState struct {
 	base        source.Base
 	branch      source.Branch
 	stage       promote.Stage
+	heldThen    string         // why it is held, as stage.HoldReason, without how that ends
 	facts       gate.Facts     // of the commit that it has
 	countsFrom  time.Time      // the time from which statuses are about the output that it has since without a break
 	output      outputLocation // of the GitOps repository
@@ -103,11 +104,11 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	if err != nil {
 		return err
 	}
-	reasons := make([]string, len(holds))
+	reasons, then := make([]string, len(holds)), make([]string, len(holds))
 	for i, h := range holds {
-		reasons[i] = h.reason
+		reasons[i], then[i] = h.reason, h.then
 	}
-	s.stage.HoldReason = strings.Join(reasons, "; ")
+	s.stage.HoldReason, s.heldThen = strings.Join(reasons, "; "), strings.Join(then, "; ")
 	if s.branch.Commit == "" {
 		return nil
 	}

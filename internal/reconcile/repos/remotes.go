@@ -344,6 +344,19 @@ func (r *Set) Maintain(ctx context.Context) {
 	}
 }
 
+// FindFailing returns the URLs of the remotes whose failure an error is about.
+func (r *Set) FindFailing(err error) (urls []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.all {
+		if m.err != nil && errors.Is(err, m.err) {
+			urls = append(urls, m.URL())
+		}
+	}
+	slices.Sort(urls)
+	return urls
+}
+
 // Report returns the state of the remotes, sorted by URL.
 func (r *Set) Report() []status.Remote {
 	r.mu.Lock()

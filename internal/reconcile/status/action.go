@@ -19,6 +19,15 @@ func (s Stage) NextAction() string {
 	return s.Action
 }
 
+// withoutCommands returns the report without the changes that a command acknowledges.
+func (e Environment) withoutCommands() Environment {
+	e.Withheld = slices.Clone(e.Withheld)
+	for i := range e.Withheld {
+		e.Withheld[i].Acknowledge = ""
+	}
+	return e
+}
+
 // describeAction returns the action of a stage whose output has the report e; the zero report is
 // none. What asks for a person comes first, and hides what would only follow from it.
 func describeAction(s Stage, e Environment) string {
@@ -185,15 +194,15 @@ func describeWait(s Stage) string {
 	case d.Verdict.Reason == "":
 		return ""
 	}
-	return startWithWaits(d.Verdict.Reason)
+	return startWithWaits(d.Verdict)
 }
 
-// startWithWaits returns a reason as what is waited for, said once.
-func startWithWaits(reason string) string {
-	if rest, ok := strings.CutPrefix(reason, "waiting for "); ok {
-		return "waits for " + strings.ReplaceAll(rest, ", and waiting for ", ", and for ")
+// startWithWaits returns the reason of a verdict as what is waited for, said once.
+func startWithWaits(v gate.Verdict) string {
+	if v.WaitsFor != "" {
+		return "waits for " + v.WaitsFor
 	}
-	return "waits: " + reason
+	return "waits: " + v.Reason
 }
 
 // waitText names the gate that decides a verdict, with its reason, and what else of the gates is waited for.
@@ -209,7 +218,7 @@ func waitText(v gate.Verdict) string {
 	if of == "gates" || of == "proof" { // the parts of these are gates that people know by name
 		return fmt.Sprintf("waits for gate %s: %s%s", v.Gate, v.Reason, others)
 	}
-	return startWithWaits(v.Reason) + others
+	return startWithWaits(v) + others
 }
 
 // describeOtherGates returns the gates that are waited for besides the one that decides; not those that only wait for

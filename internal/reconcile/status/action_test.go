@@ -10,6 +10,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
+// waitsFor is the verdict of a stage that has no candidate and waits for others.
+func waitsFor(name, what string) gate.Verdict {
+	return gate.Verdict{Gate: name, Status: gate.Pass, Reason: "waiting for " + what, WaitsFor: what}
+}
+
 // TestDescribeAction: every view says what a person has to do, or what is waited for.
 func TestDescribeAction(t *testing.T) {
 	is := func(status gate.Status, name, reason string, parts ...gate.Verdict) gate.Verdict {
@@ -89,11 +94,11 @@ func TestDescribeAction(t *testing.T) {
 		{"people, and a window", stage(true, proven, waits(gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "window", "the window is closed; it opens Mon"), is(gate.Wait, "approval", "2 approvals missing"), follows(is(gate.Wait, "smoke", "smoke.yaml starts after window: the window is closed; it opens Mon"))}))),
 			Environment{State: InSync}, "2222222 waits for gate window: the window is closed; it opens Mon; and for gate approval: 2 approvals missing"},
 		{"the environment before it", stage(true, proven, waits(named(is(gate.Wait, "after dev", "2222222 is not merged in dev")))), Environment{State: InSync}, "waits: 2222222 is not merged in dev"},
-		{"its turn", Stage{Next: promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "stage", "waiting for dev to get its first commit")}}, Environment{}, "waits for dev to get its first commit"},
-		{"the one before it has the same commit", stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for stage to move first")}), Environment{State: InSync}, "up to date"},
-		{"a newer one is on its way", behind(stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for stage to move first")})), Environment{State: InSync},
+		{"its turn", Stage{Next: promote.Decision{State: promote.Current, Verdict: waitsFor("stage", "dev to get its first commit")}}, Environment{}, "waits for dev to get its first commit"},
+		{"the one before it has the same commit", stage(true, proven, promote.Decision{State: promote.Current, Verdict: waitsFor("prod", "stage to move first")}), Environment{State: InSync}, "up to date"},
+		{"a newer one is on its way", behind(stage(true, proven, promote.Decision{State: promote.Current, Verdict: waitsFor("prod", "stage to move first")})), Environment{State: InSync},
 			"waits for stage to move first"},
-		{"two before it", behind(stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for eu to move first, and waiting for us to move first")})), Environment{State: InSync},
+		{"two before it", behind(stage(true, proven, promote.Decision{State: promote.Current, Verdict: waitsFor("prod", "eu to move first, and for us to move first")})), Environment{State: InSync},
 			"waits for eu to move first, and for us to move first"},
 		{"it moves", stage(false, broken, promote.Decision{State: promote.Promotes, Candidate: "2222222000"}), Environment{State: Problems}, "gets 2222222 now"},
 		{"a hold", stage(true, proven, held), Environment{State: InSync}, "held: incident 7 (by ada@example.com, until fairlead release dev)"},

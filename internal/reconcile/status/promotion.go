@@ -75,6 +75,10 @@ type Stage struct {
 	Merged   bool      `json:"merged"`
 	Deployed time.Time `json:"deployed,omitzero"`
 	Hold     string    `json:"hold,omitempty"`
+	// HeldThen is Hold of a stage at an earlier time, without how a person ends it.
+	HeldThen string `json:"-"`
+	// ActionOnPage is Action for the page, which has commands apart from sentences; "" if it was not made for the page.
+	ActionOnPage string `json:"-"`
 	// Frozen is which freeze covers it now, and until when; "" for none. It stops the next commit, which there may not
 	// be yet.
 	Frozen string `json:"frozen,omitempty"`

@@ -29,7 +29,7 @@ func chain() status.Chain {
 			{Environment: "dev", State: status.StageEmpty, Shown: status.StageEmpty},
 			{
 				State: status.StageRollingOut, Shown: status.StageHeld, Environment: "stage", After: []string{"dev", "test"}, Commit: "c1", Since: noon.Add(-time.Hour), Behind: 3, Merged: true,
-				Deployed: noon.Add(-time.Minute), Hold: "incident 7", Action: "held: incident 7",
+				Deployed: noon.Add(-time.Minute), Hold: "incident 7", Action: "held: incident 7", ActionOnPage: "held: incident 7",
 				Proof: gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: soak.Reason, Parts: []gate.Verdict{{Gate: "all", Status: gate.Wait, Reason: soak.Reason, Parts: []gate.Verdict{soak}}}},
 				Next: promote.Decision{Environment: "stage", State: promote.Held, Current: "c1", Candidate: "c4", Skipped: []string{"c3", "c2"},
 					Verdict: gate.Verdict{Gate: "stage", Status: gate.Wait, Reason: "it is held: incident 7", Parts: []gate.Verdict{soak}}},

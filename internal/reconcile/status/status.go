@@ -92,6 +92,8 @@ type Environment struct {
 	Took time.Duration `json:"-"`
 	// Error is what failed, without secrets; "" if nothing did.
 	Error string `json:"error,omitempty"`
+	// Unreachable are the URLs of the remotes whose failure Error is about.
+	Unreachable []string `json:"-"`
 }
 
 // EmptyReason returns where to look if nothing is assigned in the environment, and nothing else is

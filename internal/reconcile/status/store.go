@@ -26,6 +26,7 @@ type Store struct {
 	cycles       []Cycle // those that ended last, the newest first; never written to
 	chain        Chain
 	controlPlane string
+	unreachable  []string                                     // remotes that controlPlane is about
 	vanished     []string                                     // never written to
 	began        time.Time                                    // the cycle that runs; zero if none does
 	plans        map[string]*schedule.Plan                    // by environment
@@ -182,11 +183,12 @@ func (s *Store) SetVanished(environments []string) {
 	}
 }
 
-// SetControlPlane records why the control plane cannot be read; "" means that it was read.
-func (s *Store) SetControlPlane(err string) {
+// SetControlPlane records why the control plane cannot be read, and which remotes that is about; "" means that it was
+// read.
+func (s *Store) SetControlPlane(err string, unreachable ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.controlPlane = err
+	s.controlPlane, s.unreachable = err, unreachable
 	s.announceChange()
 }
 
@@ -203,6 +205,7 @@ func (s *Store) Snapshot() Snapshot {
 		Cycles:            s.cycles,
 		Chain:             s.chain.clone(),
 		ControlPlaneError: s.controlPlane,
+		Unreachable:       s.unreachable,
 		Vanished:          s.vanished,
 		Plans:             maps.Clone(s.plans),
 		Stacks:            maps.Clone(s.stacks),
@@ -225,6 +228,7 @@ func (s *Store) Snapshot() Snapshot {
 		}
 		shown.StalePull = e.StalePull.clone()
 		shown.Action, shown.State = describeAction(stage, e), shown.FindState(e.State)
+		shown.ActionOnPage = describeAction(stage, e.withoutCommands())
 		shown.Shown, _ = shown.FindShown(e)
 	}
 	for _, e := range s.environments {
@@ -254,6 +258,8 @@ type Snapshot struct {
 	Chain Chain `json:"chain"`
 	// ControlPlaneError is why the control plane could not be read; "" if it was.
 	ControlPlaneError string `json:"controlPlaneError,omitempty"`
+	// Unreachable are the URLs of the remotes whose failure ControlPlaneError is about.
+	Unreachable []string `json:"-"`
 	// Vanished are the environments that the control plane had, sorted, if it has none now.
 	Vanished []string `json:"vanished,omitempty"`
 	// Plans are the assignments of environments, by their names: those that each was rendered with when that

@@ -3,8 +3,6 @@ package status
 import (
 	"slices"
 	"time"
-
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
 // Turn is one commit that an environment got: by a promotion, or because somebody rolled it back.
@@ -18,6 +16,8 @@ type Turn struct {
 	Who        string
 	Reason     string // what the person wrote, or what Fairlead found; "" if nothing
 	Forced     string // why a person forced it; "" if nobody did
+	// Unmerged is the commit that it superseded before the output was merged, so that no cluster got it; "" for none.
+	Unmerged string
 }
 
 // FindTurn returns the last time that an environment got a commit, and the turn after it, which took the commit
@@ -41,7 +41,7 @@ func (s Stage) LeftOut(commit string, older func(commit string) bool) bool {
 	if got == nil {
 		return slices.ContainsFunc(s.Turns, func(t Turn) bool { return older(t.Commit) })
 	}
-	return next != nil && promote.SupersedesUnmerged(next.Reason, commit)
+	return next != nil && next.Unmerged == commit
 }
 
 // HadNothingBefore reports whether the environment is known to have had no other commit than its own.

@@ -164,11 +164,11 @@ func (g *generator) addOverlays() {
 // addOverlay adds a file by its last name, or all of a folder.
 func (g *generator) addOverlay(written model.Text, found foundFile, owners map[string]string) {
 	if !found.entry.IsDir() {
-		g.setOverlay(written, path.Base(written.Text), found.entry.Data, written.Text, owners)
+		g.setOverlayFile(written, path.Base(written.Text), found.entry.Data, written.Text, owners)
 		return
 	}
 	g.copyFolder(overlayField, written, found, func(file string, data []byte) {
-		g.setOverlay(written, file, data, path.Join(written.Text, file), owners)
+		g.setOverlayFile(written, file, data, path.Join(written.Text, file), owners)
 	})
 }
 
@@ -186,19 +186,26 @@ func (g *generator) copyFolder(field string, written model.Text, found foundFile
 	}
 }
 
-func (g *generator) setOverlay(written model.Text, name string, data []byte, from string, owners map[string]string) {
+// setOverlayFile sets an overlay that is a file of a repository, and reports a secret in it: those of overlayData were
+// reported.
+func (g *generator) setOverlayFile(written model.Text, name string, data []byte, from string, owners map[string]string) {
+	if g.setOverlay(written, name, data, from, owners) && stack.HasSecret(string(data)) {
+		g.addf(written.Line, "read it from a secret, and change it: it is in the history of the repository", "component %s: overlayFiles: %s holds a secret in clear", g.component.Name, from)
+	}
+}
+
+// setOverlay sets a file of the root module, and reports whether it could.
+func (g *generator) setOverlay(written model.Text, name string, data []byte, from string, owners map[string]string) bool {
 	if other, taken := owners[name]; taken {
 		g.addf(written.Line, "give one of them another name", "component %s: the overlays %s and %s are both %s", g.component.Name, other, from, name)
-		return
+		return false
 	}
 	if isState(name) {
 		g.reportState(overlayField, written, from)
-		return
+		return false
 	}
 	owners[name] = from
 	g.files[name] = data
 	g.overlays[name] = true
-	if stack.HasSecret(string(data)) && !strings.HasPrefix(from, "overlayData ") { // those were reported
-		g.addf(written.Line, "read it from a secret, and change it: it is in the history of the repository", "component %s: overlayFiles: %s holds a secret in clear", g.component.Name, from)
-	}
+	return true
 }

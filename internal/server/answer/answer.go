@@ -7,7 +7,6 @@ package answer
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -217,7 +216,7 @@ func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) E
 		return shown
 	}
 	shown.Promoted, shown.After, shown.Commit, shown.Since, shown.Behind = true, stage.After, s.describeCommit(stage.Commit), stage.Since, stage.Behind
-	shown.Hold, shown.Reason = stage.Hold, stage.NextAction()
+	shown.Hold, shown.Reason = stage.Hold, cmp.Or(stage.ActionOnPage, stage.NextAction())
 	shown.CommitState, shown.Merged = findCommitState(e, *stage), stage.Merged
 	if runs := s.findRunning(*stage); stage.Commit != "" && runs != stage.Commit {
 		shown.Runs = s.describeCommit(runs)
@@ -227,11 +226,6 @@ func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) E
 	}
 	if e.EmptyReason() != "" && stage.Commit != "" {
 		shown.Reason = e.EmptyReason()
-	}
-	for _, w := range e.Withheld { // the page has the command, and the action, apart from sentences
-		if w.Acknowledge != "" {
-			shown.Reason = strings.Replace(shown.Reason, fmt.Sprintf(", or run fairlead approve %s %s --removals", e.Name, w.Acknowledge), "", 1)
-		}
 	}
 	if shown.Clusters != nil && shown.Clusters.Drifted > 0 && shown.State.Tone == Good { // it was verified before
 		shown.Reason = strings.TrimPrefix(shown.Reason+"; "+text.Count(shown.Clusters.Drifted, "cluster")+" drifted since", "; ")

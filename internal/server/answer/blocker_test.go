@@ -21,7 +21,7 @@ func TestBlocker(t *testing.T) {
 		}}}
 	}
 	open := stageAt("dev", nil, got("c3"))
-	open.Merged, open.Action = false, "merge pull request 10, or run fairlead approve dev abc --removals: it removes web"
+	open.Merged, open.Action, open.ActionOnPage = false, "merge pull request 10, or run fairlead approve dev abc --removals: it removes web", "merge pull request 10: it removes web"
 	held := stageAt("stage", []string{"dev"}, got("c1"))
 	held.Hold, held.Next = "a sale", promote.Decision{State: promote.Held, Candidate: "c2", Verdict: gate.Verdict{Reason: "it is held: a sale"}}
 	unverified, delayed := stageAt("stage", []string{"dev"}, got("c1")), stageAt("stage", []string{"dev"}, got("c1"))

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -22,14 +21,8 @@ type ForecastArrival struct {
 	Tone State `json:"tone"`
 	// Waits is what the commit waits for: what has no known end in the order in which it comes, and then what has one.
 	Waits []ForecastWait `json:"waitsFor,omitempty"`
-}
-
-// Besides returns what the reason says besides what the commit waits for.
-func (a ForecastArrival) Besides() string {
-	if len(a.WaitsFor) == 0 {
-		return a.Reason
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(a.Reason, "it waits for "+a.WaitsFor[0]), "; ")
+	// Besides is what the reason says besides what the commit waits for; "" for nothing.
+	Besides string `json:"besides,omitempty"`
 }
 
 // ForecastWait is one thing that a commit waits for in an environment.
@@ -51,7 +44,10 @@ func (s Source) NewForecast(j Journey, arrivals []promote.Arrival) Forecast {
 	f := Forecast{Commit: j.Commit, Arrivals: []ForecastArrival{}}
 	for _, a := range arrivals {
 		a.Reason = CleanText(a.Reason)
-		one := ForecastArrival{a, arrivalStates[a.State], nil}
+		one := ForecastArrival{Arrival: a, Tone: arrivalStates[a.State], Besides: a.Reason}
+		if len(a.WaitsFor) > 0 {
+			one.Besides = CleanText(a.Besides)
+		}
 		i := slices.IndexFunc(j.Stops, func(stop Stop) bool { return stop.Environment.Name == a.Environment })
 		if i >= 0 && (j.Stops[i].Mark == MarkHas || j.Stops[i].Mark == MarkBack && a.State == promote.ArrivalReached) {
 			one.Tone = j.Stops[i].State
@@ -60,7 +56,7 @@ func (s Source) NewForecast(j Journey, arrivals []promote.Arrival) Forecast {
 			one.Tone, one.Time = j.Stops[i].State, j.Stops[i].Since
 			one.Waits = []ForecastWait{{a.Environment, j.Stops[i].Environment.Reason, j.Stops[i].Environment.Pull}}
 		}
-		one.WaitsFor, one.Delays = list.Convert(a.WaitsFor, CleanText), list.Convert(a.Delays, CleanText)
+		one.WaitsFor, one.Delays = list.Convert(a.WaitsFor, cleanWait), list.Convert(a.Delays, cleanWait)
 		for n, w := range slices.Concat(one.WaitsFor, one.Delays) {
 			wait := s.newForecastWait(w)
 			if n >= len(one.WaitsFor) { // no pull request ends it
@@ -73,12 +69,15 @@ func (s Source) NewForecast(j Journey, arrivals []promote.Arrival) Forecast {
 	return f
 }
 
-// newForecastWait returns what a commit waits for, of a text that begins with the environment.
-func (s Source) newForecastWait(text string) ForecastWait {
-	environment, what, _ := strings.Cut(text, ": ")
-	w := ForecastWait{Environment: environment, What: what}
+func cleanWait(w promote.ArrivalWait) promote.ArrivalWait {
+	return promote.ArrivalWait{Environment: w.Environment, What: CleanText(w.What)}
+}
+
+// newForecastWait returns what a commit waits for, with the pull request of the environment.
+func (s Source) newForecastWait(wait promote.ArrivalWait) ForecastWait {
+	w := ForecastWait{Environment: wait.Environment, What: wait.What}
 	for _, e := range s.listEnvironments() {
-		if e.Name == environment {
+		if e.Name == w.Environment {
 			w.Pull = e.Pull
 		}
 	}

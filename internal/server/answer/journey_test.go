@@ -128,7 +128,7 @@ func TestJourneyOfDeclined(t *testing.T) {
 		t.Errorf("a mistake stops it:\n%s", diff)
 	}
 	revert := got("revert")
-	revert.From, revert.Reason = "bad", "queue: the newest commit goes first; settled: bad is not merged; a newer commit may supersede it; gates: all gates passed"
+	revert.From, revert.Unmerged = "bad", "bad"
 	s.Snapshot.Chain.Stages = []status.Stage{stageAt("dev", nil, revert, got("bad"), got("good"))}
 	if diff := cmp.Diff("dev: within unknown left out newer revert", describeStops(t, s, "bad")); diff != "" {
 		t.Errorf("superseded:\n%s", diff)

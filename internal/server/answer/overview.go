@@ -136,8 +136,8 @@ func (s Source) findNeeds(all []Environment) []Need {
 		needs = append(needs, s.stackNeeds(tone)...)
 	}
 	for _, r := range s.Snapshot.Remotes {
-		said := func(n Need) bool { return strings.Contains(n.Reason, r.Error) && strings.Contains(n.Reason, r.URL) } // by an environment that could not be read
-		if r.Error != "" && !slices.ContainsFunc(needs, said) {
+		stops := func(e status.Environment) bool { return slices.Contains(e.Unreachable, r.URL) } // which is a need that says so
+		if r.Error != "" && !slices.Contains(s.Snapshot.Unreachable, r.URL) && !slices.ContainsFunc(s.Snapshot.Environments, stops) {
 			needs = append(needs, Need{State: failing, Reason: r.URL + ": " + r.Error})
 		}
 	}

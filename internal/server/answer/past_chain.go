@@ -95,8 +95,7 @@ func (s Source) describePast(name string, stage *status.Stage) Environment {
 	}
 	switch {
 	case stage.Hold != "":
-		hold, _, _ := strings.Cut(stage.Hold, ", until fairlead release ") // nothing releases it now
-		shown.State, shown.Reason = State{Stopped, string(status.StageHeld)}, hold+strings.Repeat(")", strings.Count(hold, "(")-strings.Count(hold, ")"))
+		shown.State, shown.Reason = State{Stopped, string(status.StageHeld)}, stage.HeldThen
 	case stage.Frozen != "":
 		shown.State, shown.Reason = State{Stopped, string(status.StageFrozen)}, stage.Frozen
 	}

@@ -174,7 +174,7 @@ func (s Source) findBringing(f drift.Finding, base *drift.Base) (ids []string) {
 	}
 	for _, c := range slices.Concat(base.OnlyFrom, base.OnlyTo) {
 		known := s.Snapshot.Chain.FindCommit(c.ID)
-		if slices.ContainsFunc(known.Paths, func(path string) bool { return strings.Contains(f.Because, "base/"+path+":") }) {
+		if slices.ContainsFunc(known.Paths, func(path string) bool { return slices.Contains(f.Files, "base/"+path) }) {
 			ids = append(ids, c.ID)
 		}
 	}

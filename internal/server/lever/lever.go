@@ -274,6 +274,7 @@ func (o *Operator) Perform(ctx context.Context, who *session.Person, q Request, 
 type result struct {
 	environment string // "" for several
 	made        string
+	pull        *actions.Pull // that it opened, or did something to; nil for none
 	at          time.Time
 }
 
@@ -293,19 +294,35 @@ func (o *Operator) remember(q Request, r actions.Result) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.results = append(o.results, result{q.Environment, made, o.options.Actions.Now()})
+	o.results = append(o.results, result{q.Environment, made, r.Pull, o.options.Actions.Now()})
 	o.results = slices.Clone(o.results[max(0, len(o.results)-maxResults):])
 }
 
 // HasDone reports whether an action has lately made a commit in an environment, or in any for "", or a pull request with a number, or
 // done what its summary says. After a restart nothing is known: an address that says so may be anybody's.
 func (o *Operator) HasDone(environment, made string) bool {
+	_, isNews := o.findResult(environment, made)
+	return isNews
+}
+
+// FindPull returns the pull request that an action has lately done something to, by the summary of the action; nil for
+// none.
+func (o *Operator) FindPull(environment, summary string) *actions.Pull {
+	r, _ := o.findResult(environment, summary)
+	return r.pull
+}
+
+func (o *Operator) findResult(environment, made string) (r result, isNews bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.options.Actions.Now()
-	return made != "" && slices.ContainsFunc(o.results, func(r result) bool {
-		return r.made == made && (r.environment == "" || environment == "" || r.environment == environment) && now.Sub(r.at) < shownFor
+	i := slices.IndexFunc(o.results, func(r result) bool {
+		return made != "" && r.made == made && (r.environment == "" || environment == "" || r.environment == environment) && now.Sub(r.at) < shownFor
 	})
+	if i < 0 {
+		return result{}, false
+	}
+	return o.results[i], true
 }
 
 func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, seen string) (r actions.Result, now answer.Lever, err error) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
@@ -114,6 +115,8 @@ type Frame struct {
 	Written string
 	// Done is what an action of the person has just done to a pull request, in one sentence; "" for nothing.
 	Done string
+	// DonePull is that pull request, in the state that it has since; nil for none.
+	DonePull *actions.Pull
 	// Proposed is the number of the pull request that an action of the person has just opened; 0 for none.
 	Proposed int
 }

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
@@ -59,9 +61,9 @@ func TestWords(t *testing.T) {
 			t.Errorf("none of %d: %q, want %q", n, got, want)
 		}
 	}
-	for reason, want := range map[string]bool{"it soaks for 30m": true, "freeze q4: the books, until Mon 2026-11-23 09:00 UTC": false} { // a time is said once
-		if got := mayChange(gate.Verdict{Reason: reason, ValidUntil: at}); got != want {
-			t.Errorf("%q: that it may change is said: %v", reason, got)
+	for _, named := range []bool{false, true} { // a time is said once
+		if got := mayChange(gate.Verdict{Reason: "it waits", ValidUntil: at, NamesTime: named}); got == named {
+			t.Errorf("where the reason names the time: %v, that it may change is said: %v", named, got)
 		}
 	}
 }
@@ -176,12 +178,12 @@ func TestReaders(t *testing.T) {
 func TestLeversOf(t *testing.T) {
 	e := status.Environment{Name: "dev", Pull: &status.Pull{Number: 3}}
 	f := Frame{Levers: map[string][]LeverLink{"dev": {{Lever: "merge"}, {Lever: "close"}, {Lever: "reopen"}, {Lever: "hold"}}}}
-	for done, want := range map[string]int{
-		"": 4, "pull request 3 is merged": 1, "pull request 3 is closed": 2, "pull request 3 is open again": 3, "pull request 30 is merged": 4,
+	for done, want := range map[actions.Pull]int{
+		{}: 4, {Number: 3, State: forge.Merged}: 1, {Number: 3, State: forge.Closed}: 2, {Number: 3, State: forge.Open}: 3, {Number: 30, State: forge.Merged}: 4,
 	} {
-		f.Done = done
+		f.DonePull = &done
 		if got := f.leversOf(e); len(got) != want {
-			t.Errorf("after %q there are %v", done, got)
+			t.Errorf("after %+v there are %v", done, got)
 		}
 	}
 }

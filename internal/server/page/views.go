@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -300,27 +301,22 @@ type environmentView struct {
 // LeverList returns what the reader may do.
 func (v environmentView) LeverList() leverList { return leverList{v.Report.Name, v.Levers} }
 
-// doneLevers are the actions on a pull request that one which was done leaves nothing to do for, by what is said of
-// the pull request then.
-var doneLevers = map[string][]string{
-	"merged": pullLevers,
-	"closed": {"merge", "close", "approve-removals"},
-	"open":   {"reopen"},
+// doneLevers are the actions on a pull request that one which was done leaves nothing to do for, by the state that the pull
+// request has then.
+var doneLevers = map[forge.State][]string{
+	forge.Merged: pullLevers,
+	forge.Closed: {"merge", "close", "approve-removals"},
+	forge.Open:   {"reopen"},
 }
 
 // leversOf returns the actions of an environment without those that follow from what the reader has just done with
 // its pull request: the report of the next cycle leaves them out, too.
 func (f Frame) leversOf(e status.Environment) []LeverLink {
 	all := f.Levers[e.Name]
-	if e.Pull == nil {
+	if e.Pull == nil || f.DonePull == nil || f.DonePull.Number != e.Pull.Number {
 		return all
 	}
-	said, isDone := strings.CutPrefix(f.Done, fmt.Sprintf("pull request %d is ", e.Pull.Number))
-	if !isDone {
-		return all
-	}
-	word, _, _ := strings.Cut(said, " ")
-	return slices.DeleteFunc(slices.Clone(all), func(l LeverLink) bool { return slices.Contains(doneLevers[word], l.Lever) })
+	return slices.DeleteFunc(slices.Clone(all), func(l LeverLink) bool { return slices.Contains(doneLevers[f.DonePull.State], l.Lever) })
 }
 
 // ProofParts returns what the verification of the commit consists of.

@@ -60,9 +60,7 @@ func gateState(v gate.Verdict) answer.State {
 }
 
 // mayChange reports whether people are told when a verdict may change: its reason may say so already.
-func mayChange(v gate.Verdict) bool {
-	return !v.ValidUntil.IsZero() && !strings.Contains(v.Reason, plainTime(v.ValidUntil))
-}
+func mayChange(v gate.Verdict) bool { return !v.ValidUntil.IsZero() && !v.NamesTime }
 
 // noneLikeThat says of a list that a filter selects nothing of it.
 func noneLikeThat(n int, noun string) string {

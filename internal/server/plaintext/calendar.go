@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -54,7 +55,7 @@ func FormatCalendar(f answer.Forecast, made time.Time) string {
 		c.add("DTSTAMP", made.UTC().Format(calendarTime))
 		c.add("DTSTART", a.Time.UTC().Format(calendarTime))
 		c.addText("SUMMARY", a.Environment+" "+a.Tone.Word+" "+name)
-		c.addText("DESCRIPTION", strings.Join(slices.Concat([]string{a.Reason}, a.WaitsFor, a.Delays), "\n"))
+		c.addText("DESCRIPTION", strings.Join(append([]string{a.Reason}, list.Convert(slices.Concat(a.WaitsFor, a.Delays), promote.ArrivalWait.String)...), "\n"))
 		c.add("STATUS", status)
 		c.add("TRANSP", "TRANSPARENT")
 		c.add("END", "VEVENT")

@@ -20,7 +20,7 @@ func TestFormatCalendar(t *testing.T) {
 	forecast := func(at time.Time) answer.Forecast {
 		return answer.Source{}.NewForecast(answer.Journey{Commit: commit}, []promote.Arrival{
 			{Environment: "dev", State: promote.ArrivalHas, Time: noon, Reason: "it has it"},
-			{Environment: "stage", State: promote.ArrivalExpected, Time: at, Reason: "it soaks", WaitsFor: []string{"stage: 30 min, of the soak"}},
+			{Environment: "stage", State: promote.ArrivalExpected, Time: at, Reason: "it soaks", WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "30 min, of the soak"}}},
 			{Environment: "test", State: promote.ArrivalLeftOut, Reason: "the newer e22e62f contains it"},
 			{Environment: "prod", State: promote.ArrivalWaits, Reason: "2 approvals are missing; one, or more"},
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -20,8 +21,10 @@ func NewChainTable(c status.Chain, now time.Time) Table {
 	switch {
 	case c.External:
 		t.Above = "Others promote commits here; fairlead only renders.\n"
+	case c.Inferred == model.InferredFromFiles:
+		t.Above = "There is no Promotion: the order is that of the files in .environments.\n"
 	case c.Inferred != "":
-		t.Above = fmt.Sprintf("There is no Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
+		t.Above = fmt.Sprintf("There is no Promotion: the order is that of %s.\n", c.Inferred)
 	}
 	t.Empty = t.Above
 	if len(c.Stages) == 0 {

@@ -25,7 +25,7 @@ func FormatArrivals(arrivals []promote.Arrival, now time.Time, to *display.Strea
 			continue
 		}
 		for _, w := range slices.Concat(a.WaitsFor, a.Delays) {
-			fmt.Fprintf(&b, "  waits for %s\n", display.SanitizeLine(w))
+			fmt.Fprintf(&b, "  waits for %s\n", display.SanitizeLine(w.String()))
 		}
 	}
 	return b.String()

@@ -112,14 +112,14 @@ func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, 
 	}
 	fmt.Fprintf(b, ": %s", display.SanitizeLine(v.Reason))
 	if more := display.FormatAge(v.ValidUntil.Sub(now)) + " more"; v.ValidUntil.After(now) {
-		if !strings.Contains(v.Reason, display.FormatMoment(v.ValidUntil)) {
+		if !v.NamesTime {
 			more = "until " + display.FormatMoment(v.ValidUntil) + ", " + more
 		}
 		fmt.Fprintf(b, " (%s)", more)
 	}
 	b.WriteByte('\n')
 	for _, part := range v.Parts {
-		if repeatsFailure(v.Reason, part) {
+		if repeatsFailure(v, part) {
 			continue
 		}
 		writeVerdict(b, part, depth+1, now, to)
@@ -138,20 +138,26 @@ func isRepeated(v gate.Verdict) bool {
 	return v.Status == gate.Wait && len(waiting) > 0 && (slices.Contains(waiting, v.Reason) || v.Reason == strings.Join(waiting, "; "))
 }
 
-// repeatsFailure reports whether a verdict, with all of its parts, only repeats the failure that the
-// line above it ends with.
-func repeatsFailure(above string, v gate.Verdict) bool {
-	return v.Status == gate.Fail && v.Reason != "" && strings.HasSuffix(above, v.Reason) &&
-		!slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool { return !repeatsFailure(v.Reason, part) })
+// repeatsFailure reports whether a part of a verdict, with all of its own parts, only repeats the failure that the reason
+// of the verdict ends with: that of a commit which failed in an environment before has the failure in it.
+func repeatsFailure(above, part gate.Verdict) bool {
+	return part.Status == gate.Fail && part.Reason != "" && (part.Reason == above.Reason || above.Kind == gate.KindAfter && isFirstFailure(above, part)) &&
+		!slices.ContainsFunc(part.Parts, func(p gate.Verdict) bool { return !repeatsFailure(part, p) })
+}
+
+// isFirstFailure reports whether a part is the one that decides a verdict which failed.
+func isFirstFailure(of, part gate.Verdict) bool {
+	i := slices.IndexFunc(of.Parts, func(p gate.Verdict) bool { return p.Status == gate.Fail })
+	return i >= 0 && of.Parts[i].Gate == part.Gate && of.Parts[i].Reason == part.Reason
 }
 
 // writeWithheld writes why only a person may merge the output of an environment, and the
 // command that acknowledges it.
 func writeWithheld(b *strings.Builder, s status.Stage) {
 	change := ""
-	next := s.NextAction()
+	isNext := s.Pull != nil && s.KnownState() == status.StageProposed && s.Next.State != promote.Stopped && s.Next.State != promote.Promotes
 	for _, w := range s.Withheld {
-		if w.Acknowledge != "" && strings.Contains(next, w.Acknowledge) && strings.Contains(next, w.Reason) { // the next line says it
+		if w.Acknowledge != "" && isNext { // the next line says it
 			continue
 		}
 		fmt.Fprintf(b, "Only a person may merge its output: %s.\n", display.SanitizeLine(w.Reason))

@@ -43,6 +43,7 @@ func chain() status.Chain {
 	unproven := until(says(gate.Wait, "proof", "it soaks for 30m", says(gate.Pass, "merged", "it is merged"), soak), soak.ValidUntil)
 	broken := says(gate.Fail, "proof", `west says that <b>apps</b> is broken`, says(gate.Fail, "rollout", `west says that <b>apps</b> is broken`))
 	window := until(says(gate.Wait, "window", "it opens on Monday at 09:00"), noon.Add(45*time.Hour))
+	window.NamesTime = true
 	approval := says(gate.Wait, "approval", "2 approvals are missing", says(gate.Pass, "alice", "alice has approved it"))
 	c := status.Chain{
 		Inferred: "the order of the files in .environments", Head: c4, Unconnected: true, Checked: noon.Add(-8 * time.Second),
@@ -96,7 +97,7 @@ func hosted() *status.Store {
 	c.Stages[3].Turns = []status.Turn{{Commit: c.Stages[3].Commit, When: c.Stages[3].Since, Who: "carol <c>", Forced: "fix of the <outage>"}}
 	s.SetEnvironment(status.Environment{Name: "east", State: status.Proposed, Assignments: 1, Pull: &status.Pull{Number: 14, URL: "https://git.example.com/org/gitops/pull/14"}})
 	c.Stages[6] = status.Stage{Environment: "edge", After: []string{"east"}, Commit: c1, Since: noon.Add(-30 * time.Hour), Behind: 3, Merged: true, Proof: says(gate.Pass, "proof", "all gates passed"),
-		Next: promote.Decision{Environment: "edge", State: promote.Current, Current: c1, Verdict: says(gate.Pass, "edge", "waiting for east to move first")}}
+		Next: promote.Decision{Environment: "edge", State: promote.Current, Current: c1, Verdict: gate.Verdict{Gate: "edge", Status: gate.Pass, Reason: "waiting for east to move first", WaitsFor: "east to move first"}}}
 	c.Head = strings.Repeat("c5", 20)
 	c.Commits = append(c.Commits, status.Commit{ID: c.Head, Subject: "Ask for approvals", Author: "alice", When: noon, Unrendered: true, Beside: &status.Position{}})
 	c.Problems.Addf(problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, "Promotion/fleet", "leave one of them out", "dev comes after prod, and prod after dev")

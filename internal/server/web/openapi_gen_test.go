@@ -205,7 +205,7 @@ func (g *generator) schema(t reflect.Type) object {
 		return object{"type": "string", "format": "date-time"}
 	case t.Kind() == reflect.Pointer:
 		return g.schema(t.Elem())
-	case t.Kind() == reflect.Struct:
+	case t.Kind() == reflect.Struct && !t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return object{"$ref": "#/components/schemas/" + g.component(t)}
 	}
 	words := g.words(t)

@@ -212,6 +212,7 @@ func (s *site) addDone(f *page.Frame, target *url.URL) {
 	}
 	if o.HasDone(name, query.Get("done")) {
 		f.Done = query.Get("done")
+		f.DonePull = o.FindPull(name, f.Done)
 	}
 	if o.HasDone(name, query.Get("proposed")) {
 		f.Proposed, _ = strconv.Atoi(query.Get("proposed")) // of our own

@@ -27,7 +27,7 @@ func chainThen(at time.Time) status.Chain {
 	c.Stages = []status.Stage{
 		{Environment: "dev", Commit: c3, Since: hour(13), State: status.StageProposed, Turns: []status.Turn{{Commit: c3, From: c2, When: hour(13)}, {Commit: c2, From: c1, When: hour(25)}}},
 		{Environment: "test", After: []string{"dev"}, Commit: c2, Since: hour(24), Behind: 1, Merged: true, State: status.StagePromoted, Frozen: "freeze q4: a sale", Turns: []status.Turn{{Commit: c2, From: c1, When: hour(24), Who: "bob", Forced: "<it burns>"}}},
-		{Environment: "stage", After: []string{"test"}, Commit: c1, Since: hour(20), Behind: 2, Merged: true, State: status.StagePromoted, Hold: "incident <7> (by bob@example.com, until fairlead release stage)",
+		{Environment: "stage", After: []string{"test"}, Commit: c1, Since: hour(20), Behind: 2, Merged: true, State: status.StagePromoted, Hold: "incident <7> (by bob@example.com, until fairlead release stage)", HeldThen: "incident <7> (by bob@example.com)",
 			Turns: []status.Turn{{Commit: c1, From: c2, RolledBack: true, When: hour(20), Who: "bob", Reason: "it fails"}, {Commit: c2, From: c1, When: hour(23)}}},
 		{Environment: "west", After: []string{"stage"}, Commit: c1, Since: hour(30), Behind: 2, Merged: true, State: status.StagePromoted},
 		{Environment: "prod", After: []string{"stage"}, State: status.StageStopped},

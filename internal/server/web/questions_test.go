@@ -40,7 +40,7 @@ func compareNothing(_ context.Context, from, to string) (drift.Report, error) {
 	base := &drift.Base{From: c4, To: c1, OnlyFrom: []drift.Commit{{ID: c4, Title: "Less <noise>"}}}
 	return drift.Report{From: from, To: to, Base: base, Topics: []drift.Topic{
 		{Name: drift.Assignments, Count: 2, Findings: []drift.Finding{{Only: from, Because: "no policy of " + to + " selects it", Count: 2, Names: []string{"large/web", "small/<web>"}, Meaning: drift.Meant}}},
-		{Name: drift.Values, Count: 40, Findings: []drift.Finding{{Change: "LOG_LEVEL: <info> → password=hunter2-and-more", Because: to + " has base/configs/fleet.yaml:3\x1b", Count: 40, Names: []string{"large/web"}, Meaning: drift.OnItsWay}}},
+		{Name: drift.Values, Count: 40, Findings: []drift.Finding{{Change: "LOG_LEVEL: <info> → password=hunter2-and-more", Because: to + " has base/configs/fleet.yaml:3\x1b", Files: []string{"base/configs/fleet.yaml"}, Count: 40, Names: []string{"large/web"}, Meaning: drift.OnItsWay}}},
 		{Name: drift.ClusterTypes, Count: 2, Findings: []drift.Finding{
 			{Change: "reconciler: flux → argocd", Count: 1, Names: []string{"large"}, Meaning: drift.Meant}, {Change: "label size: s → m", Count: 1, Names: []string{"small"}, Meaning: drift.Neither},
 		}},

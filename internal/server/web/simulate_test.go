@@ -20,7 +20,7 @@ func simulateNothing(_ context.Context, revision string) ([]promote.Arrival, err
 	switch revision {
 	case "main", c4:
 		return []promote.Arrival{{Environment: "dev", State: promote.ArrivalHas, Time: noon, Reason: "it has c4"},
-			{Environment: "stage", State: promote.ArrivalWaits, WaitsFor: []string{"stage: 2 approvals"}, Delays: []string{"stage: gate window until Mon 2026-11-30 09:00 UTC"}, NotBefore: noon.Add(time.Hour), With: c4, Reason: "it waits for stage: 2 approvals"}}, nil
+			{Environment: "stage", State: promote.ArrivalWaits, WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "2 approvals"}}, Delays: []promote.ArrivalWait{{Environment: "stage", What: "gate window until Mon 2026-11-30 09:00 UTC"}}, NotBefore: noon.Add(time.Hour), With: c4, Reason: "it waits for stage: 2 approvals"}}, nil
 	case "empty":
 		return nil, nil
 	case "nowhere":

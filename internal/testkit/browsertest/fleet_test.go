@@ -114,7 +114,7 @@ func mergePull(_ context.Context, environment string, number int) (history.Pull,
 
 // simulateSoak forecasts that prod gets every commit after its soak.
 func simulateSoak(context.Context, string) ([]promote.Arrival, error) {
-	return []promote.Arrival{{Environment: "dev", State: promote.ArrivalHas, Time: noon, Reason: "it has it"}, {Environment: "prod", State: promote.ArrivalExpected, Time: noon.Add(time.Hour), Delays: []string{"prod: soak until then"}, Reason: "every gate has a known end"}}, nil
+	return []promote.Arrival{{Environment: "dev", State: promote.ArrivalHas, Time: noon, Reason: "it has it"}, {Environment: "prod", State: promote.ArrivalExpected, Time: noon.Add(time.Hour), Delays: []promote.ArrivalWait{{Environment: "prod", What: "soak until then"}}, Reason: "every gate has a known end"}}, nil
 }
 
 func compareNothing(_ context.Context, from, to string) (drift.Report, error) {

@@ -38,7 +38,7 @@ func freezeProd(s *status.Store) {
 	chain := s.Snapshot().Chain
 	for i := range chain.Stages {
 		if stage := &chain.Stages[i]; stage.Environment == "prod" {
-			wait := gate.Verdict{Gate: "freeze", Kind: gate.KindFreeze, Status: gate.Wait, Reason: "freeze sale: the sale, until Mon 2026-11-30 09:00 UTC", ValidUntil: noon.Add(7*24*time.Hour - 3*time.Hour)}
+			wait := gate.Verdict{Gate: "freeze", Kind: gate.KindFreeze, Status: gate.Wait, Reason: "freeze sale: the sale, until Mon 2026-11-30 09:00 UTC", NamesTime: true, ValidUntil: noon.Add(7*24*time.Hour - 3*time.Hour)}
 			stage.Frozen, stage.Next.Verdict = wait.Reason, gate.Verdict{Gate: "prod", Status: gate.Wait, Reason: wait.Reason, Parts: []gate.Verdict{wait}}
 		}
 	}
