@@ -29,6 +29,7 @@ var commands = []func(*app) *cobra.Command{
 	newDiff,
 	newExplain,
 	newGet,
+	newSchedule,
 	newStack,
 	newVerify,
 	newStatus,

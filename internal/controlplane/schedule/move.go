@@ -4,8 +4,9 @@ import "github.com/fairlead-io/fairlead/internal/controlplane/model"
 
 // Move is a change of one place of a unit. From is "" for a place that is only added, To for one that is only lost.
 type Move struct {
-	From, To string
-	Reason   string // why From was lost
+	From   string `json:"from,omitempty" yaml:"from,omitempty"`
+	To     string `json:"to,omitempty" yaml:"to,omitempty"`
+	Reason string `json:"reason,omitempty" yaml:"reason,omitempty"` // why From was lost
 }
 
 // Moves pairs the places that a unit has lost with those that it got.

@@ -20,9 +20,8 @@ func (p *Plan) EvaluatePolicies(a Assignment) []PolicyVerdict {
 		if u == nil || !known || u.isOn(at) {
 			continue
 		}
-		candidates := p.Candidates(u)
 		verdicts[i].Selected = false
-		verdicts[i].ClusterType = "is not chosen: " + p.describeCandidate(candidates, at)
+		verdicts[i].ClusterType = "is not chosen: " + p.DescribeCandidate(u, at)
 	}
 	return verdicts
 }
@@ -37,8 +36,9 @@ func (p *Plan) FindUnit(policy *model.Policy, target *model.Target) *Unit {
 	return p.decider.policies[i].units[t]
 }
 
-// describeCandidate returns why a unit is not on one of its candidates.
-func (p *Plan) describeCandidate(candidates []Candidate, clusterType int) string {
+// DescribeCandidate returns why a unit is not on a cluster type.
+func (p *Plan) DescribeCandidate(u *Unit, clusterType int) string {
+	candidates := p.Candidates(u)
 	i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.ClusterType == clusterType })
 	switch c := candidates[i]; c.Obstacle {
 	case ObstacleTaint:
@@ -51,6 +51,8 @@ func (p *Plan) describeCandidate(candidates []Candidate, clusterType int) string
 		return "the spread would be too uneven"
 	case ObstacleSelected:
 		return "it " + c.Detail
+	case ObstacleThere:
+		return "it is there already"
 	}
 	return fmt.Sprintf("there are enough places, and it would be number %d of the next", i+1)
 }

@@ -1,0 +1,164 @@
+package schedule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Overlay is a change of a model, to see what it would move.
+type Overlay struct {
+	Remove   []string
+	Add      []*model.ClusterType
+	Taints   map[string][]model.Taint     // by cluster type
+	Capacity map[string]model.Amounts     // by cluster type
+	Labels   map[string]map[string]string // by cluster type
+	Pick     map[string]int               // by policy
+	// FromScratch forgets what was decided.
+	FromScratch bool
+}
+
+// UnknownError is the error of an overlay that names something that does not exist.
+type UnknownError struct {
+	Kind, Name string
+	Known      []string
+}
+
+// Error names what does not exist.
+func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q", e.Kind, e.Name) }
+
+// overlayLabel selects a cluster type by its name, for its capacity.
+const overlayLabel = model.OwnGroup + "/what-if"
+
+// Apply returns the changed model. An error is an [*UnknownError].
+func (o Overlay) Apply(m *model.Model) (*model.Model, error) {
+	c := *m
+	c.ClusterTypes = slices.Clone(m.ClusterTypes)
+	for _, t := range o.Add {
+		if i, known := model.IndexOf(c.ClusterTypes, t.Name); known {
+			c.ClusterTypes[i] = t
+		} else {
+			c.ClusterTypes = slices.Insert(c.ClusterTypes, i, t)
+		}
+	}
+	for _, name := range slices.Concat(o.Remove, slices.Sorted(maps.Keys(o.Taints)), slices.Sorted(maps.Keys(o.Capacity)), slices.Sorted(maps.Keys(o.Labels))) {
+		if c.ClusterType(name) == nil {
+			return nil, &UnknownError{"cluster type", name, namesOf(c.ClusterTypes)}
+		}
+	}
+	for i, t := range c.ClusterTypes {
+		c.ClusterTypes[i] = o.changeType(t)
+	}
+	for name, amounts := range o.Capacity {
+		selects := model.Selector{Requirements: []model.Requirement{{Key: overlayLabel, Operator: model.In, Values: []string{name}}}}
+		c.Measures = append(slices.Clip(c.Measures), &model.Measures{Object: model.Object{Kind: "ConfigMap", Name: name}, Capacity: true, Selects: selects, Amounts: amounts})
+	}
+	c.ClusterTypes = slices.DeleteFunc(c.ClusterTypes, func(t *model.ClusterType) bool { return slices.Contains(o.Remove, t.Name) })
+	c.Policies = slices.Clone(m.Policies)
+	for name, pick := range o.Pick {
+		i, known := model.IndexOf(c.Policies, name)
+		if !known || c.Policies[i].Choice == nil {
+			chosen := slices.DeleteFunc(slices.Clone(m.Policies), func(p *model.Policy) bool { return p.Choice == nil })
+			return nil, &UnknownError{"policy with a choice", name, namesOf(chosen)}
+		}
+		p, choice := *c.Policies[i], *c.Policies[i].Choice
+		choice.Pick, choice.Names, p.Choice = pick, nil, &choice
+		c.Policies[i] = &p
+	}
+	if o.FromScratch {
+		c.Decisions = nil
+	}
+	return &c, nil
+}
+
+func (o Overlay) changeType(t *model.ClusterType) *model.ClusterType {
+	labels, amounts := o.Labels[t.Name], o.Capacity[t.Name]
+	if labels == nil && amounts == nil && o.Taints[t.Name] == nil {
+		return t
+	}
+	c := *t
+	c.Labels = maps.Clone(t.Labels)
+	if c.Labels == nil {
+		c.Labels = map[string]string{}
+	}
+	maps.Copy(c.Labels, labels)
+	if amounts != nil {
+		c.Labels[overlayLabel] = t.Name
+	}
+	c.Taints = append(slices.Clip(t.Taints), o.Taints[t.Name]...)
+	return &c
+}
+
+func namesOf[T interface{ ObjectMeta() *model.Object }](all []T) []string {
+	var names []string
+	for _, o := range all {
+		names = append(names, o.ObjectMeta().Name)
+	}
+	return names
+}
+
+// Comparison is what differs between two plans.
+type Comparison struct {
+	Before, After *Plan
+	Changes       []Change
+	Stay          int // units whose places are the same
+	Short         int // units with too few places, afterwards
+}
+
+// Change is the moves of one unit of the plan afterwards, or the one that is gone; Moves is nil if it has too few places only.
+type Change struct {
+	Unit  *Unit
+	Moves []Move
+}
+
+// Simulate decides a model, then what an overlay makes of it with these decisions, and compares the two.
+func Simulate(m *model.Model, o Overlay) (Comparison, error) {
+	c := Comparison{Before: NewPlan(m, nil)}
+	decided := *m
+	decided.Decisions = nil
+	all := c.Before.Decisions()
+	for _, policy := range slices.Sorted(maps.Keys(all)) {
+		decided.Decisions = append(decided.Decisions, &model.Decision{Object: model.Object{Kind: model.DecisionKind, Name: policy}, Units: all[policy]})
+	}
+	changed, err := o.Apply(&decided)
+	if err != nil {
+		return c, err
+	}
+	c.After = NewPlan(changed, nil)
+	for _, u := range c.After.Units() {
+		moves := u.movesSince(changed, all[u.Policy.Name][u.Name])
+		if u.IsShort() {
+			c.Short++
+		}
+		if moves == nil {
+			c.Stay++
+			continue
+		}
+		c.Changes = append(c.Changes, Change{u, moves})
+	}
+	return c, nil
+}
+
+// movesSince returns the moves from earlier places to those that a unit has.
+func (u *Unit) movesSince(m *model.Model, before []string) []Move {
+	var lost []Loss
+	for _, name := range before {
+		i, known := model.IndexOf(m.ClusterTypes, name)
+		if known && u.isOn(i) {
+			continue
+		}
+		l := Loss{ClusterType: name}
+		if n := slices.IndexFunc(u.Lost, func(l Loss) bool { return l.ClusterType == name }); n >= 0 {
+			l = u.Lost[n]
+		}
+		lost = append(lost, l)
+	}
+	var places []Place
+	for _, p := range u.Places {
+		p.Kept = slices.Contains(before, m.ClusterTypes[p.ClusterType].Name)
+		places = append(places, p)
+	}
+	return (&Unit{Lost: lost, Places: places}).Moves(m)
+}
