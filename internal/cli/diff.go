@@ -220,7 +220,7 @@ func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]sid
 	if result.Problems.StopsEnvironment() {
 		return result, nil
 	}
-	report := impact.Compare(both[0].Tree, both[1].Tree, impact.Options{Workload: model.WorkloadOf(modelsOf(both)...)})
+	report := impact.Compare(both[0].Tree, both[1].Tree, impact.Options{Workload: model.WorkloadOf(modelsOf(both)...), Chosen: model.ChosenIn(modelsOf(both)...)})
 	result.Report = &report
 	if d.unified {
 		result.Unified = d.unifiedText(both[0].Tree, both[1].Tree)

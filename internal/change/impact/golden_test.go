@@ -38,7 +38,13 @@ func golden(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	old, new := treeOf(t, archive, "old/"), treeOf(t, archive, "new/")
-	report := Compare(old, new, Options{Workload: workloadOf})
+	o := Options{Workload: workloadOf}
+	for _, f := range archive.Files {
+		if chosen := strings.Fields(string(f.Data)); f.Name == "chosen" {
+			o.Chosen = func(target string) bool { return slices.Contains(chosen, target) }
+		}
+	}
+	report := Compare(old, new, o)
 	encoded, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		t.Fatal(err)

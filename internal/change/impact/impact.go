@@ -42,6 +42,9 @@ type Options struct {
 	// "" if that is not known, and then the target counts as a workload. If it is
 	// nil, workloads are not counted.
 	Workload func(target string) string
+	// Chosen reports whether a policy chooses the cluster types of a deployment target: where one of its
+	// folders is removed and another one added, it has moved. nil if there are no such policies.
+	Chosen func(target string) bool
 }
 
 // Report summarizes a change. The zero Report is that of no change.
@@ -139,6 +142,7 @@ type Class string
 const (
 	AssignmentAdded    Class = "assignment added"
 	AssignmentRemoved  Class = "assignment removed"
+	AssignmentMoved    Class = "assignment moved"
 	CRDRemoved         Class = "CRD removed"
 	ClusterTypeAdded   Class = "cluster type added"
 	ClusterTypeRemoved Class = "cluster type removed"
@@ -193,6 +197,7 @@ func Compare(old, new tree.Tree, opt Options) Report {
 		opt: opt, targets: map[string]string{}, workloads: map[string]bool{},
 		groups: map[string]*group{}, shapes: map[digest]*shape{}, inspectionsLeft: maxInspections, needs: map[location][]string{},
 	}
+	s.findMoves(old, new)
 	s.visitRoot(old, new)
 	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
 	s.finishGroups()

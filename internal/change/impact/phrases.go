@@ -74,10 +74,12 @@ func (b phrases) addGroup(g *group, whole map[string]bool) {
 	has := func(c Class) bool { return slices.Contains(classes, c) }
 	withType := !slices.ContainsFunc(g.clusterTypes, func(name string) bool { return !whole[name] })
 	switch {
-	case has(InfrastructureDestroyed) && has(AssignmentRemoved):
+	case has(InfrastructureDestroyed) && (has(AssignmentRemoved) || has(AssignmentMoved)):
 		b.add(g, phrase{verb: "DESTROY", deletes: true, form: assignmentsChange}, rankDestroyed, -1)
 	case has(ClusterTypeRemoved) || has(AssignmentRemoved) && withType:
 		b.add(g, phrase{verb: "REMOVE", deletes: true, form: clusterTypeChange}, rankTypesRemoved, 0)
+	case has(AssignmentMoved):
+		b.add(g, phrase{verb: "MOVE", deletes: true, form: assignmentsChange}, rankAssignmentsRemoved, 1)
 	case has(AssignmentRemoved):
 		b.add(g, phrase{verb: "REMOVE", deletes: true, form: assignmentsChange}, rankAssignmentsRemoved, 0)
 	case has(ClusterTypeAdded) || has(AssignmentAdded) && withType:

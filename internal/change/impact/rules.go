@@ -51,6 +51,7 @@ var rules = []rule{
 	{class: CRDRemoved, risk: Deletes, op: renamed, kinds: "CustomResourceDefinition"},
 	{class: ClusterTypeRemoved, risk: Deletes, when: neverMatches},
 	{class: AssignmentRemoved, risk: Deletes, when: neverMatches},
+	{class: AssignmentMoved, risk: Deletes, when: neverMatches},
 	{class: StackRemoved, when: neverMatches},
 	{class: ComponentRemovedClass, risk: Deletes, when: neverMatches},
 	{class: ComponentClearedClass, when: neverMatches},

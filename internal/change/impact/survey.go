@@ -16,6 +16,7 @@ type survey struct {
 	opt             Options
 	report          Report
 	targets         map[string]string // to their workloads
+	moves           map[string]*moves // by target
 	workloads       map[string]bool
 	groups          map[string]*group // of units whose files are not inspected
 	shapes          map[digest]*shape
@@ -86,17 +87,26 @@ func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterTyp
 	}
 	s.report.Touched = append(s.report.Touched, TouchedAssignment{at.clusterType, at.target, old.IsEmpty(), new.IsEmpty()})
 	cause := printableText("target " + at.target)
-	if withClusterType {
+	isMoved := s.takeMove(at.target, old.IsEmpty(), new.IsEmpty())
+	if withClusterType && !isMoved {
 		cause = printableText("with cluster type " + at.clusterType)
 	}
 	switch {
 	case old.IsEmpty():
 		s.report.Assignments.Added++
 		s.report.Files.Added += new.Count()
-		s.wholeGroup(Assignment, cause, AssignmentAdded).add(at.clusterType, at.path())
+		class := AssignmentAdded
+		if isMoved {
+			class = AssignmentMoved
+		}
+		s.wholeGroup(Assignment, cause, class).add(at.clusterType, at.path())
 	case new.IsEmpty():
 		s.report.Assignments.Removed++
-		s.visitRemoved(at, old, cause)
+		class := AssignmentRemoved
+		if isMoved {
+			class = AssignmentMoved
+		}
+		s.visitRemoved(at, old, cause, class)
 	default:
 		s.report.Assignments.Changed++
 		s.changes = slices.AppendSeq(s.changes[:0], tree.Diff(old, new))
@@ -112,14 +122,14 @@ func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterTyp
 }
 
 // visitRemoved records an assignment that is removed.
-func (s *survey) visitRemoved(at location, old tree.Tree, cause string) {
-	classes := []Class{AssignmentRemoved}
+func (s *survey) visitRemoved(at location, old tree.Tree, cause string, class Class) {
+	classes := []Class{class}
 	var files []tree.Entry
 	for _, e := range old.Walk() {
 		files = append(files, e)
 		s.report.Files.Removed++
 		if bytes.Contains(e.Data, []byte("CustomResourceDefinition")) {
-			classes = []Class{CRDRemoved, AssignmentRemoved}
+			classes = []Class{CRDRemoved, class}
 		}
 	}
 	s.noteNeeds(at, files)

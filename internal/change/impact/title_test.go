@@ -123,7 +123,7 @@ func TestTitleOfStack(t *testing.T) {
 
 // TestEveryClassHasANoun: a title can say what changes.
 func TestEveryClassHasANoun(t *testing.T) {
-	whole := map[Class]bool{ClusterTypeAdded: true, ClusterTypeRemoved: true, AssignmentAdded: true, AssignmentRemoved: true, PromotedCommit: true, Bookkeeping: true, OtherFiles: true, ClusterFiles: true,
+	whole := map[Class]bool{ClusterTypeAdded: true, ClusterTypeRemoved: true, AssignmentAdded: true, AssignmentRemoved: true, AssignmentMoved: true, PromotedCommit: true, Bookkeeping: true, OtherFiles: true, ClusterFiles: true,
 		StackAdded: true, StackRemoved: true, ComponentAddedClass: true, ComponentRemovedClass: true, ComponentClearedClass: true}
 	for _, r := range rules {
 		if _, ok := nouns[r.class]; ok == whole[r.class] {

@@ -73,6 +73,28 @@ type Avoidance struct {
 	By      string
 }
 
+// ChosenIn returns a function that reports whether a policy of one of the models chooses the cluster types of a
+// deployment target; nil if no policy has a choice.
+func ChosenIn(models ...*Model) func(target string) bool {
+	var choosing []*Model
+	for _, m := range models {
+		if m != nil && slices.ContainsFunc(m.Policies, func(p *Policy) bool { return p.Choice != nil }) {
+			choosing = append(choosing, m)
+		}
+	}
+	if choosing == nil {
+		return nil
+	}
+	return func(target string) bool {
+		return slices.ContainsFunc(choosing, func(m *Model) bool {
+			t := findByName(m.Targets, target)
+			return t != nil && slices.ContainsFunc(m.Policies, func(p *Policy) bool {
+				return p.Choice != nil && p.Targets.Matches(t.Labels) && (p.Workspace == "" || p.Workspace == t.Workspace)
+			})
+		})
+	}
+}
+
 type choiceSpec struct {
 	Pick        yaml.Node      `yaml:"pick"`
 	Unit        string         `yaml:"unit"`

@@ -180,5 +180,5 @@ func compareOutputs(before tree.Tree, was *model.Model, after source.Rendered) (
 		return impact.Report{}, err
 	}
 	models := slices.DeleteFunc([]*model.Model{was, after.Model}, func(m *model.Model) bool { return m == nil })
-	return impact.Compare(before, after.Tree, impact.Options{Workload: model.WorkloadOf(models...)}), nil
+	return impact.Compare(before, after.Tree, impact.Options{Workload: model.WorkloadOf(models...), Chosen: model.ChosenIn(models...)}), nil
 }

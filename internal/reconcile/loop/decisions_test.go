@@ -54,6 +54,8 @@ func TestDecisionIsWritten(t *testing.T) {
 		t.Error("there are more commits, though nothing has changed")
 	}
 
+	w.merge("dev")
+	d.cycle()
 	chosen := "cloud"
 	if strings.Contains(first, "edge") {
 		chosen = "edge"
@@ -62,6 +64,9 @@ func TestDecisionIsWritten(t *testing.T) {
 	d.cycle()
 	if moved := w.decision("dev"); moved == first || strings.Contains(moved, "["+chosen+"]") {
 		t.Errorf("after the taint the decision is\n%s", moved)
+	}
+	if body := w.open("dev").Body; !strings.Contains(body, "assignment moved") {
+		t.Errorf("the pull request says\n%s", body)
 	}
 	if message := gittest.Git(w, w.server.Dir("cp"), "log", "-1", "--format=%B", "dev"); !strings.Contains(message, "hello/hello-web: "+chosen+" → ") || !strings.Contains(message, "(taint drain)") {
 		t.Errorf("the message is\n%s", message)

@@ -344,7 +344,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: rendered, Inputs: r.Commits, Stopped: r.Stopped, Problems: done.problems, Modules: modules,
-		Workload: model.WorkloadOf(r.Model), Followed: r.Model.Followed, Merge: merge, Withheld: l.orders.Withheld[e.name],
+		Workload: model.WorkloadOf(r.Model), Chosen: model.ChosenIn(r.Model), Followed: r.Model.Followed, Merge: merge, Withheld: l.orders.Withheld[e.name],
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		IsCurrent: func(ctx context.Context) (bool, error) {
 			moved, err := l.hasMoved(ctx, e, r.Commits)

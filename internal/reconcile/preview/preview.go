@@ -361,7 +361,7 @@ func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, 
 	p.stopped = list.Convert(both[1].Problems.StoppedStacks(), func(p problem.Problem) string { return p.Stack })
 	p.mended = !p.stops && both[0].Problems.StopsEnvironment()
 	if !p.stops && !p.mended {
-		p.report = impact.Compare(both[0].Tree, both[1].Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
+		p.report = impact.Compare(both[0].Tree, both[1].Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model), Chosen: model.ChosenIn(old.Model, now.Model)})
 		if failed == nil && out != nil {
 			p.exceeding, failed = v.findExceeding(ctx, out, to, both[1])
 		}

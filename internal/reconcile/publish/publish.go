@@ -54,7 +54,9 @@ type Proposal struct {
 	// nothing.
 	Followed func() []model.Followed
 	Workload func(target string) string
-	Merge    Merge // "" for Manual
+	// Chosen is that of [impact.Options].
+	Chosen func(target string) bool
+	Merge  Merge // "" for Manual
 	// Withheld are the caller's reasons why only a person may merge it.
 	Withheld []Withholding
 	// Recheck returns the caller's reasons as they are now. It is called before each
@@ -235,7 +237,7 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 	if err := w.options.Remote.Prefetch(ctx, w.next.before, w.p.Rendered, 0); err != nil {
 		return Result{}, err
 	}
-	w.report = impact.Compare(w.next.before, withoutDotFolders(w.p.Rendered), impact.Options{Workload: w.p.Workload})
+	w.report = impact.Compare(w.next.before, withoutDotFolders(w.p.Rendered), impact.Options{Workload: w.p.Workload, Chosen: w.p.Chosen})
 	if err := w.checkLimits(); err != nil {
 		return Result{}, err
 	}

@@ -4,11 +4,11 @@ git config --global user.email alice@example.com
 git config --global init.defaultBranch main
 git config --global advice.detachedHead false
 
-# diff says by its exit code that there are differences.
+# diff and schedule what-if say by their exit code that there are differences.
 fairlead() {
   local code=0
   command fairlead "$@" || code=$?
-  if [ "$1" = diff ] && [ "$code" = 4 ]; then return 0; fi
+  if { [ "$1" = diff ] || [ "$1" = schedule ]; } && [ "$code" = 4 ]; then return 0; fi
   return "$code"
 }
 

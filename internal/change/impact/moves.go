@@ -1,0 +1,61 @@
+package impact
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// moves counts the assignments of one target that are added and removed, as far as each has a counterpart.
+type moves struct{ added, removed int }
+
+// findMoves finds the targets that move, of those that policies choose the cluster types of. Of one that is added
+// to more cluster types than it is removed from, the first ones count, and the other way round.
+func (s *survey) findMoves(old, new tree.Tree) {
+	if s.opt.Chosen == nil {
+		return
+	}
+	s.moves = map[string]*moves{}
+	for was, is := range tree.ZipChanged(old, new) {
+		name := cmp.Or(was.Name, is.Name)
+		if strings.HasPrefix(name, ".") || isOfStacks(name, old, new) || isOfClusters(name, old, new) {
+			continue
+		}
+		for before, after := range tree.ZipChanged(was.Tree(), is.Tree()) {
+			target := cmp.Or(before.Name, after.Name)
+			added, removed := after.IsDir() && !before.IsDir(), before.IsDir() && !after.IsDir()
+			if !added && !removed || !s.opt.Chosen(target) {
+				continue
+			}
+			if s.moves[target] == nil {
+				s.moves[target] = &moves{}
+			}
+			if added {
+				s.moves[target].added++
+			} else {
+				s.moves[target].removed++
+			}
+		}
+	}
+	for _, m := range s.moves {
+		pairs := min(m.added, m.removed)
+		m.added, m.removed = pairs, pairs
+	}
+}
+
+// takeMove reports whether an assignment that is added or removed is a part of a move.
+func (s *survey) takeMove(target string, added, removed bool) bool {
+	m := s.moves[target]
+	switch {
+	case m == nil:
+		return false
+	case added && m.added > 0:
+		m.added--
+		return true
+	case removed && m.removed > 0:
+		m.removed--
+		return true
+	}
+	return false
+}
