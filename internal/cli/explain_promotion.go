@@ -25,8 +25,8 @@ on it, and the verdict on the one that comes next, each as a tree of conditions 
 reasons, how long each may last, and when something in them may change by itself.
 
 With --lanes FOLDER/* it also shows which commits would not have to wait for others if each
-file and folder in FOLDER of the base were a lane: a part that is promoted by itself. A lane
-could move if that changes no objects of another lane, and makes its own as they were verified
+file and folder in FOLDER of the base were a lane: a part that is promoted by itself. It does
+so without the flag for the lanes of the Promotion. A lane could move if that changes no objects of another lane, and makes its own as they were verified
 in the environments before: both are found out by rendering. Fairlead does not promote by
 lanes yet; this only shows what they would change.`,
 		Example: `  fairlead explain promotion stage
@@ -49,7 +49,7 @@ type promotionExplainer struct {
 // explainedStage is a stage, and what lanes could do in it.
 type explainedStage struct {
 	status.Stage
-	Lanes lane.Report `json:"lanes"`
+	Lanes *lane.Report `json:"lanes"`
 }
 
 func (e *promotionExplainer) run(ctx context.Context, environment string) error {
@@ -82,15 +82,17 @@ func (e *promotionExplainer) run(ctx context.Context, environment string) error 
 	}
 	var value any = stage
 	said := ""
-	if o, isObserver := reader.(observer); isObserver && lanes != nil {
-		report, err := o.loop.ExplainLanes(ctx, environment, *lanes)
+	if o, isObserver := reader.(observer); isObserver {
+		report, err := o.loop.ExplainLanes(ctx, environment, lanes)
 		if blocked := (*promoter.BlockedError)(nil); errors.As(err, &blocked) {
 			return newProblemsError(blocked.Problems)
 		}
 		if err != nil {
 			return err
 		}
-		value, said = explainedStage{stage, report}, "\n"+plaintext.FormatLanes(report, e.app.stdout)
+		if report != nil {
+			value, said = explainedStage{stage, report}, "\n"+plaintext.FormatLanes(*report, e.app.stdout)
+		}
 	}
 	return e.app.printValue(value, []string{stage.Environment}, func() string {
 		text := plaintext.FormatStage(stage, e.now(), e.app.stdout) + said + plaintext.FormatHint(chain)

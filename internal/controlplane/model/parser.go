@@ -96,6 +96,7 @@ type References struct {
 	Environments  []*Environment
 	BaseRepos     []*BaseRepo
 	Registrations []*Registration
+	Templates     []*Template
 	HasStacks     bool // or Teams, which name stacks
 	HasModules    bool // of clusters
 	HasManifests  bool // of clusters
@@ -107,7 +108,7 @@ type References struct {
 // others.
 func (p *Parser) Scan(env string, l Layer) References {
 	c := p.readLayer(env, l)
-	return References{c.environments, c.baseRepos, c.registrations, len(c.stacks.List)+len(c.stacks.Teams) > 0, len(c.clusters.modules) > 0, len(c.clusters.manifests) > 0, c.problems}
+	return References{c.environments, c.baseRepos, c.registrations, c.templates, len(c.stacks.List)+len(c.stacks.Teams) > 0, len(c.clusters.modules) > 0, len(c.clusters.manifests) > 0, c.problems}
 }
 
 // Parse returns the model of environment env; see the function [Parse].

@@ -40,6 +40,7 @@ var OwnKinds = []KindInfo{
 type promotionSpec struct {
 	External     bool        `yaml:"external"`
 	Limits       limitsSpec  `yaml:"limits"`
+	Lanes        *lanesSpec  `yaml:"lanes"`
 	Environments []stageSpec `yaml:"environments"`
 }
 
@@ -110,6 +111,7 @@ type Promotion struct {
 	External bool
 	Stages   []Stage
 	Limits   Limits // of the environments that are no stages
+	Lanes    *Lanes // nil for none
 }
 
 // Stage is one environment of a promotion.
@@ -341,6 +343,7 @@ func (d *decoder) parseScope(n *yaml.Node, text string) string {
 func (r *reader) newPromotion(o Object, s promotionSpec, d *decoder) *Promotion {
 	p := &Promotion{Object: o, External: s.External}
 	p.Limits = s.Limits.overrideLimits(DefaultLimits(), o.Pos, d)
+	p.Lanes = r.newLanes(s.Lanes, o, d)
 	for _, e := range s.Environments {
 		stage := Stage{Name: e.Name.Text, Pos: r.positionAt(e.Name.Line), Record: e.Record, Merge: e.Merge, Queue: queueOf(&e.Queue, d)}
 		for _, name := range e.After {

@@ -2,7 +2,6 @@ package promoter
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -20,30 +19,43 @@ import (
 )
 
 // ExplainLanes returns what lanes could do in an environment, from what a cycle has found, at the time of
-// [Promoter.StartRound]: with the lanes of the Promotion, or with others. It changes nothing.
-func (m *Promoter) ExplainLanes(ctx context.Context, policy Policy, environments map[string]Environment, environment string, lanes model.Lanes) (lane.Report, error) {
+// [Promoter.StartRound]: with other lanes than those of the Promotion, unless they are nil. It is nil if there are none. It changes
+// nothing.
+func (m *Promoter) ExplainLanes(ctx context.Context, policy Policy, environments map[string]Environment, environment string, lanes *model.Lanes) (*lane.Report, error) {
 	m.source, m.environments, m.simulates = policy.source, environments, true
 	defer func() { m.simulates = false }()
-	if policy.base.Repo == nil {
-		return lane.Report{}, errNoCommits
+	written := policy.base.Progress.Promotions
+	switch {
+	case policy.base.Repo == nil:
+		return nil, errNoCommits
+	case lanes == nil && len(written) == 1:
+		lanes = written[0].Lanes
+	}
+	if lanes == nil {
+		return nil, nil
 	}
 	all, line, err := m.observeAll(ctx, policy)
 	if err != nil {
-		return lane.Report{}, err
+		return nil, err
 	}
-	e := laneExplainer{promoter: m, base: policy.base, partition: lane.NewPartition(lanes), stages: all, caches: map[string]*output.Cache{}, objects: map[string]laneObjects{}}
-	if problems, err := e.check(ctx, environment, lanes); err != nil || problems.Stops() {
-		return lane.Report{}, errors.Join(err, &BlockedError{problems})
+	e := laneExplainer{promoter: m, base: policy.base, partition: lane.NewPartition(*lanes), stages: all, caches: map[string]*output.Cache{}, objects: map[string]laneObjects{}}
+	problems, err := e.check(ctx, environment, lanes)
+	switch {
+	case err != nil:
+		return nil, err
+	case problems.Stops():
+		return nil, &BlockedError{problems}
 	}
 	history, err := lane.NewHistory(line, e.changedLanes)
 	if err != nil {
-		return lane.Report{}, err
+		return nil, err
 	}
-	return lane.Decide(lane.Input{
+	report, err := lane.Decide(lane.Input{
 		History: history, Stages: stagesOf(all), Environment: environment, Now: m.now,
 		Proof:  func(environment, name string) (gate.Verdict, bool) { return e.evaluateProof(ctx, environment, name) },
 		Render: func(c lane.Composition) (lane.Output, error) { return e.render(ctx, environment, c) },
 	})
+	return &report, err
 }
 
 // laneExplainer reads what decisions about lanes need.
@@ -60,7 +72,7 @@ type laneExplainer struct {
 type laneObjects map[string]string
 
 // check returns the problems of the lanes with the head of the base.
-func (e *laneExplainer) check(ctx context.Context, environment string, lanes model.Lanes) (problem.List, error) {
+func (e *laneExplainer) check(ctx context.Context, environment string, lanes *model.Lanes) (problem.List, error) {
 	of := &model.Object{Kind: "lanes", Name: lanes.Each, Pos: lanes.Pos}
 	at, _, err := e.promoter.source.LoadModel(ctx, environment, source.Revisions{Base: e.base.Head})
 	if err != nil {

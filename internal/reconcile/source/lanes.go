@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 )
@@ -48,4 +50,15 @@ func (l Lanes) composeFiles(repo *git.Repository, commit string, want func(path 
 		lanes[name] = t
 	}
 	return l.Partition.Compose(files, lanes)
+}
+
+// checkLanes returns the problems of the lanes of a Promotion with the files of the base.
+func (s *Source) checkLanes(progress *model.Progress, files tree.Tree) (problems problem.List) {
+	for _, p := range progress.Promotions {
+		if p.Lanes != nil {
+			found := s.options.Parser.Scan("", model.Layer{Kind: model.Base, Name: "main", Files: Filter(files)})
+			problems = append(problems, lane.NewPartition(*p.Lanes).Check(files, found.Templates, &p.Object)...)
+		}
+	}
+	return problems
 }

@@ -67,6 +67,7 @@ func (s *Source) readBase(ctx context.Context) (*Base, error) {
 	unread := append(problems[:len(problems):len(problems)], s.options.Parser.Scan("", layer).Problems...)
 	progress = withProblems(progress, unread)
 	progress = withProblems(progress, append(checkUnread("base", "", all, progress), s.strayObjects(progress, found)...))
+	progress = withProblems(progress, s.checkLanes(progress, all))
 	b := &Base{Repo: s.controlPlane, Environments: found, Progress: progress}
 	if b.Repo != nil && s.options.BaseDir == "" {
 		b.Branch = s.baseBranch()
