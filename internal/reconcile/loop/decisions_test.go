@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
@@ -182,5 +183,35 @@ func TestDecisionIsProposed(t *testing.T) {
 	d.cycle()
 	if strings.Contains(strings.Join(slices.Sorted(maps.Keys(w.branches("cp"))), " "), "decisions") || w.open("dev").Number != proposed.Number {
 		t.Errorf("the branches are %v", w.branches("cp"))
+	}
+}
+
+// TestDecisionOfEphemeral: an ephemeral environment takes the decisions of its environment along.
+func TestDecisionOfEphemeral(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.chooses("dev", "{pick: 1}")
+	d := w.begin(w.data)
+	d.cycle()
+	w.clone("pr-7", time.Hour)
+	if got := gittest.Files(w, w.server.Dir("cp"), "ephemeral/pr-7")[decisionFile]; got != w.decision("dev") {
+		t.Errorf("the decision of the ephemeral environment is\n%s", got)
+	}
+	head := w.head("cp", "ephemeral/pr-7")
+	d.now = d.now.Add(-time.Hour) // so that it is not over
+	d.cycle()
+	if w.head("cp", "ephemeral/pr-7") != head || d.state("pr-7").State != status.InSync {
+		t.Error("something else was decided for it")
+	}
+}
+
+// TestDecisionsOfPlain: without the annotation there are no decisions, and nothing is written to the environment.
+func TestDecisionsOfPlain(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	head := w.head("cp", "dev")
+	d := w.begin(w.data)
+	d.cycle()
+	d.want(map[string]status.State{"dev": status.Proposed})
+	if w.head("cp", "dev") != head {
+		t.Error("the environment's branch has a commit of ours")
 	}
 }
