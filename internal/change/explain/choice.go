@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func (q *explainer) explainChoices(i, j int) []Choice {
 			c.Decided = q.model.Decisions[d].Lines[u.Name]
 		}
 		v := slices.IndexFunc(verdicts, func(v schedule.PolicyVerdict) bool { return v.Policy == policy })
-		c.Reason = strings.TrimPrefix(verdicts[v].ClusterType, "is not chosen: ")
+		c.Reason = cmp.Or(verdicts[v].NotChosen, verdicts[v].ClusterType)
 		for _, candidate := range q.plan.Candidates(u) {
 			if candidate.ClusterType == i {
 				c.Scores = candidate.Scores

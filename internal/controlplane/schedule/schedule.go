@@ -216,6 +216,7 @@ type PolicyVerdict struct {
 	Selected    bool
 	ClusterType string // e.g. "needs size=large, has size=small"
 	Target      string
+	NotChosen   string // why a choice does not have the cluster type, as ClusterType says; "" for another reason
 }
 
 // EvaluatePolicies returns whether each policy selects both sides of an assignment, which need not exist, in the

@@ -21,7 +21,8 @@ func (p *Plan) EvaluatePolicies(a Assignment) []PolicyVerdict {
 			continue
 		}
 		verdicts[i].Selected = false
-		verdicts[i].ClusterType = "is not chosen: " + p.DescribeCandidate(u, at)
+		verdicts[i].NotChosen = p.DescribeCandidate(u, at)
+		verdicts[i].ClusterType = "is not chosen: " + verdicts[i].NotChosen
 	}
 	return verdicts
 }

@@ -25,10 +25,11 @@ type house struct {
 	limits          sizes
 	goroutineOwners allowances
 	panics, clocks  allowances
+	searched        allowances
 }
 
 // ourHouse is what this module is measured by.
-var ourHouse = house{folders, limits, goroutineOwners, panics, clocks}
+var ourHouse = house{folders, limits, goroutineOwners, panics, clocks, searched}
 
 // A rule looks at the whole source and says what is wrong.
 type rule struct {
@@ -49,6 +50,7 @@ var rules = []rule{
 	{"statements", checkStatements},
 	{"embedding", checkEmbedding},
 	{"reports", checkReports},
+	{"sentences", checkSentences},
 	{"comments", checkComments},
 	{"forbidden", checkForbidden},
 	{"page", checkPage},
