@@ -151,11 +151,22 @@ func isFirstFailure(of, part gate.Verdict) bool {
 	return i >= 0 && of.Parts[i].Gate == part.Gate && of.Parts[i].Reason == part.Reason
 }
 
+// isPullNext reports whether the open pull request of an environment is what comes next, so that the next action names
+// why only a person may merge it.
+func isPullNext(s status.Stage) bool {
+	switch s.KnownState() {
+	case status.StageProblems, status.StageFailed, status.StageStopped, status.StageDeclined, status.StageEdited, status.StageForeign:
+		return false
+	default:
+		return s.Pull != nil && s.Next.State != promote.Stopped && s.Next.State != promote.Promotes
+	}
+}
+
 // writeWithheld writes why only a person may merge the output of an environment, and the
 // command that acknowledges it.
 func writeWithheld(b *strings.Builder, s status.Stage) {
 	change := ""
-	isNext := s.Pull != nil && s.KnownState() == status.StageProposed && s.Next.State != promote.Stopped && s.Next.State != promote.Promotes
+	isNext := isPullNext(s)
 	for _, w := range s.Withheld {
 		if w.Acknowledge != "" && isNext { // the next line says it
 			continue
