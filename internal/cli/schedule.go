@@ -117,7 +117,7 @@ func listTypes(m *model.Model, plan *schedule.Plan) listing {
 	for i, c := range m.ClusterTypes {
 		used, taints := []string{}, []string{}
 		for _, u := range plan.Usage(i) {
-			used = append(used, describeUsage(u))
+			used = append(used, u.String())
 		}
 		for _, t := range c.Taints {
 			taints = append(taints, t.String())
@@ -125,10 +125,6 @@ func listTypes(m *model.Model, plan *schedule.Plan) listing {
 		l.rows = append(l.rows, []any{c.Name, units[i], used, taints, describeMeasures(m, c)})
 	}
 	return l
-}
-
-func describeUsage(u schedule.Usage) string {
-	return fmt.Sprintf("%s %s of %s", u.Resource, u.Used, u.Capacity)
 }
 
 // describeMeasures names the ConfigMaps that a cluster type has its capacity from, and when it was measured.

@@ -261,8 +261,8 @@ func writeObstacles(b *strings.Builder, plan *schedule.Plan, u *schedule.Unit, a
 	if !all {
 		return
 	}
-	for _, c := range candidates {
-		fmt.Fprintf(b, "      %s: %s\n", plan.Model().ClusterTypes[c.ClusterType].Name, plan.DescribeCandidate(u, c.ClusterType))
+	for i, c := range candidates {
+		fmt.Fprintf(b, "      %s: %s\n", plan.Model().ClusterTypes[c.ClusterType].Name, c.Describe(i))
 	}
 }
 
@@ -281,7 +281,7 @@ func describeGains(c schedule.Comparison) string {
 	var all []string
 	for _, i := range slices.Compact(gaining) {
 		for _, u := range c.After.Usage(i) {
-			all = append(all, m.ClusterTypes[i].Name+" "+describeUsage(u))
+			all = append(all, m.ClusterTypes[i].Name+" "+u.String())
 		}
 	}
 	return strings.Join(all, ", ")

@@ -21,13 +21,11 @@ type Choice struct {
 	Pick   int    `json:"pick" yaml:"pick"` // -1 for all
 	// Chosen is whether the unit is on the cluster type, and Kept whether it was before. Decided is where that is
 	// written.
-	Chosen  bool        `json:"chosen" yaml:"chosen"`
-	Kept    bool        `json:"kept,omitempty" yaml:"kept,omitempty"`
-	Decided problem.Pos `json:"decided,omitzero" yaml:"decided,omitempty"`
-	// Since is the commit that chose it; "" if that is not known.
-	Since  string           `json:"since,omitempty" yaml:"since,omitempty"`
-	Reason string           `json:"reason,omitempty" yaml:"reason,omitempty"` // why it is not
-	Scores []schedule.Score `json:"scores,omitempty" yaml:"scores,omitempty"`
+	Chosen  bool             `json:"chosen" yaml:"chosen"`
+	Kept    bool             `json:"kept,omitempty" yaml:"kept,omitempty"`
+	Decided problem.Pos      `json:"decided,omitzero" yaml:"decided,omitempty"`
+	Reason  string           `json:"reason,omitempty" yaml:"reason,omitempty"` // why it is not
+	Scores  []schedule.Score `json:"scores,omitempty" yaml:"scores,omitempty"`
 	// Next are the cluster types that the unit would get if it had one more place, the best first.
 	Next  []Candidate `json:"next,omitempty" yaml:"next,omitempty"`
 	Usage []string    `json:"usage,omitempty" yaml:"usage,omitempty"` // of the cluster type: "cpu 14 of 16"
@@ -72,7 +70,7 @@ func (q *explainer) explainChoices(i, j int) []Choice {
 		limited := map[string]bool{}
 		for _, usage := range q.plan.Usage(i) {
 			limited[usage.Resource] = true
-			c.Usage = append(c.Usage, fmt.Sprintf("%s %s of %s", usage.Resource, usage.Used, usage.Capacity))
+			c.Usage = append(c.Usage, usage.String())
 		}
 		for name := range q.model.RequestsOf(a.Target) {
 			if !limited[name] && name != model.Assignments {
@@ -99,8 +97,6 @@ func (c Choice) tableRows() [][]any {
 	}
 	state := "not chosen: " + c.Reason
 	switch {
-	case c.Kept && c.Since != "":
-		state = "kept since commit " + text.ShortCommit(c.Since)
 	case c.Kept:
 		state = "kept"
 	case c.Chosen:

@@ -208,10 +208,10 @@ func (r *reader) readChoice(o Object, annotations annotations, problems *problem
 	if d.oneOf("by", s.By, "fairlead", "ocm") != "fairlead" {
 		d.addAt("by", "remove it: Fairlead decides", "by: ocm is not supported yet")
 	}
-	for i, list := range [][2]int{{len(s.Spread)}, {len(s.Prefer)}, {len(s.Avoid)}, {len(s.Tolerate)}} {
-		if list[0] > maxChoiceItems {
+	for i, n := range []int{len(s.Spread), len(s.Prefer), len(s.Avoid), len(s.Tolerate)} {
+		if n > maxChoiceItems {
 			field := []string{"spread", "prefer", "avoid", "tolerate"}[i]
-			d.addAt(field, "", "choose.%s has %d entries, and %d is the limit", field, list[0], maxChoiceItems)
+			d.addAt(field, "", "choose.%s has %d entries, and %d is the limit", field, n, maxChoiceItems)
 			return nil
 		}
 	}

@@ -21,7 +21,9 @@ func (p *Plan) EvaluatePolicies(a Assignment) []PolicyVerdict {
 			continue
 		}
 		verdicts[i].Selected = false
-		verdicts[i].NotChosen = p.DescribeCandidate(u, at)
+		candidates := p.Candidates(u)
+		rank := slices.IndexFunc(candidates, func(c Candidate) bool { return c.ClusterType == at })
+		verdicts[i].NotChosen = candidates[rank].Describe(rank)
 		verdicts[i].ClusterType = "is not chosen: " + verdicts[i].NotChosen
 	}
 	return verdicts
@@ -37,11 +39,9 @@ func (p *Plan) FindUnit(policy *model.Policy, target *model.Target) *Unit {
 	return p.decider.policies[i].units[t]
 }
 
-// DescribeCandidate returns why a unit is not on a cluster type.
-func (p *Plan) DescribeCandidate(u *Unit, clusterType int) string {
-	candidates := p.Candidates(u)
-	i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.ClusterType == clusterType })
-	switch c := candidates[i]; c.Obstacle {
+// Describe returns why a unit is not on a cluster type, which is at an index of its candidates.
+func (c Candidate) Describe(index int) string {
+	switch c.Obstacle {
 	case ObstacleTaint:
 		return "it has the taint " + c.Detail
 	case ObstacleCapacity:
@@ -55,7 +55,7 @@ func (p *Plan) DescribeCandidate(u *Unit, clusterType int) string {
 	case ObstacleThere:
 		return "it is there already"
 	}
-	return fmt.Sprintf("there are enough places, and it would be number %d of the next", i+1)
+	return fmt.Sprintf("there are enough places, and it would be number %d of the next", index+1)
 }
 
 // IsOn reports whether a unit is on a cluster type, and whether it was before.
@@ -69,6 +69,9 @@ type Usage struct {
 	Resource       string
 	Used, Capacity model.Quantity
 }
+
+// String returns the usage as people read it: "cpu 14 of 16".
+func (u Usage) String() string { return fmt.Sprintf("%s %s of %s", u.Resource, u.Used, u.Capacity) }
 
 // Usage returns how much of each limited resource the targets on a cluster type use, sorted by resource.
 func (p *Plan) Usage(clusterType int) []Usage {
