@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -47,13 +48,12 @@ func (l *Loop) recordDecisions(ctx context.Context, e *environment) (written boo
 		return false, err
 	}
 	if base.Progress.ProposesRecord(e.name) {
-		return false, l.proposeDecisions(ctx, e, remote.Remote, remote.Forge, edit)
+		return false, l.proposeDecisions(ctx, e, remote, edit)
 	}
 	if edit.Files == nil {
 		return false, nil
 	}
-	o := publish.Options{Remote: remote.Remote, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.options.BeforeEffect}
-	head, err := publish.Apply(ctx, o, edit)
+	head, err := publish.Apply(ctx, l.publishOptions(remote, nil), edit)
 	if errors.Is(err, git.ErrStale) {
 		return false, nil // another process was faster: the next round looks again
 	}
@@ -65,17 +65,17 @@ func (l *Loop) recordDecisions(ctx context.Context, e *environment) (written boo
 }
 
 // proposeDecisions proposes decisions by pull request, or withdraws what is proposed when there is nothing to write.
-func (l *Loop) proposeDecisions(ctx context.Context, e *environment, remote *git.Remote, open func() (forge.Forge, error), edit publish.Edit) error {
+func (l *Loop) proposeDecisions(ctx context.Context, e *environment, remote *repos.Remote, edit publish.Edit) error {
 	ours := l.options.Settings.Output.BranchPrefix + "decisions/" + e.name
 	head, err := remote.Mirror().FindBranch(ours)
 	if err != nil || head == "" && edit.Files == nil {
 		return err
 	}
-	f, err := open()
+	f, err := remote.Forge()
 	if err != nil {
 		return err
 	}
-	o := publish.Options{Remote: remote, Forge: f, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.options.BeforeEffect}
+	o := l.publishOptions(remote, f)
 	if edit.Files == nil {
 		return publish.Withdraw(ctx, o, ours, edit.Branch, decisionTrailer(e.name), "The environment has these decisions, or others were made.")
 	}

@@ -9,15 +9,10 @@ import (
 
 // ExplainLanes returns what lanes could do in an environment, from what the last cycle has found. It writes nothing, and
 // waits as [Loop.Simulate] does.
-func (l *Loop) ExplainLanes(ctx context.Context, environment string, lanes *model.Lanes) (*lane.Report, error) {
-	endTurn, err := l.takeTurn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer endTurn()
-	if l.source == nil {
-		return nil, ErrNotRead
-	}
-	l.promoter.StartRound(l.options.Now())
-	return l.promoter.ExplainLanes(ctx, l.orders, l.promotionFacts(), environment, lanes)
+func (l *Loop) ExplainLanes(ctx context.Context, environment string, lanes *model.Lanes) (report *lane.Report, err error) {
+	err = l.askPromoter(ctx, func() error {
+		report, err = l.promoter.ExplainLanes(ctx, l.orders, l.promotionFacts(), environment, lanes)
+		return err
+	})
+	return report, err
 }

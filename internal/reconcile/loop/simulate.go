@@ -13,17 +13,23 @@ var ErrNotRead = errors.New("the control plane was not read yet")
 // Simulate returns when a commit of the base would reach each environment under today's gates, from
 // what the last cycle has found. It writes nothing. Any goroutine may call it: it waits, until ctx ends,
 // for the cycle that runs.
-func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
-	endTurn, err := l.takeTurn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer endTurn()
-	if l.source == nil {
-		return nil, ErrNotRead
-	}
-	l.promoter.StartRound(l.options.Now())
-	return l.promoter.SimulateArrivals(ctx, l.orders, l.promotionFacts(), revision)
+func (l *Loop) Simulate(ctx context.Context, revision string) (arrivals []promote.Arrival, err error) {
+	err = l.askPromoter(ctx, func() error {
+		arrivals, err = l.promoter.SimulateArrivals(ctx, l.orders, l.promotionFacts(), revision)
+		return err
+	})
+	return arrivals, err
+}
+
+// askPromoter calls ask in a turn of its own, once a cycle has read the control plane, at the present time.
+func (l *Loop) askPromoter(ctx context.Context, ask func() error) error {
+	return l.inTurn(ctx, func() error {
+		if l.source == nil {
+			return ErrNotRead
+		}
+		l.promoter.StartRound(l.options.Now())
+		return ask()
+	})
 }
 
 // takeTurn waits until neither a cycle nor a simulation runs, and keeps others from beginning until the
