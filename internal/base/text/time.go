@@ -48,13 +48,21 @@ func ParseNext(text string, now time.Time) (time.Time, bool) {
 	return at, ok
 }
 
-// parseTime parses a time, or a time of today, which isClock reports.
-func parseTime(text string, now time.Time) (at time.Time, isClock, ok bool) {
+// ParseExactTime parses a time of RFC 3339, with or without seconds, and reports whether the text is one.
+func ParseExactTime(text string) (time.Time, bool) {
 	for _, layout := range exactLayouts {
 		at, err := time.Parse(layout, text)
 		if err == nil {
-			return at, false, true
+			return at, true
 		}
+	}
+	return time.Time{}, false
+}
+
+// parseTime parses a time, or a time of today, which isClock reports.
+func parseTime(text string, now time.Time) (at time.Time, isClock, ok bool) {
+	if at, ok := ParseExactTime(text); ok {
+		return at, false, true
 	}
 	for _, layout := range dayLayouts {
 		at, err := time.ParseInLocation(layout, text, now.Location())

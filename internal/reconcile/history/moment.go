@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
@@ -19,19 +20,13 @@ type Moment struct {
 
 var commitStart = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
 
-// moments are the ways to write a time.
-var moments = []string{time.RFC3339, "2006-01-02T15:04Z07:00"}
-
 // ParseMoment reads a moment: a time as RFC 3339 has it, with or without seconds, a day of UTC, of which the end is
 // meant, or four letters or more of the id of a commit.
 func ParseMoment(written string) (Moment, bool) {
 	m := Moment{Text: written}
-	for _, form := range moments {
-		at, err := time.Parse(form, written)
-		if err == nil {
-			m.Time = at
-			return m, true
-		}
+	if at, ok := text.ParseExactTime(written); ok {
+		m.Time = at
+		return m, true
 	}
 	day, err := time.Parse(time.DateOnly, written)
 	if err == nil {
