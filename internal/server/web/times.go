@@ -16,7 +16,8 @@ func (s *site) readTimes(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		now := s.options.Now()
-		if len(r.URL.RawQuery) == 0 || !replaceTimes(query, func() time.Time { return now.In(readView(r).Location()) }) {
+		isRead := r.Method == http.MethodGet || r.Method == http.MethodHead // a form that is sent must arrive
+		if !isRead || len(r.URL.RawQuery) == 0 || !replaceTimes(query, func() time.Time { return now.In(readView(r).Location()) }) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -37,6 +37,9 @@ func TestTimesInWords(t *testing.T) {
 			t.Errorf("%s is %d: %s", target, w.Code, w.Body)
 		}
 	}
+	if w := ask(h, http.MethodPost, "/wake?at=2h+ago"); strings.Contains(w.Header().Get("Location"), "at=") {
+		t.Errorf("what is sent is %d to %q", w.Code, w.Header().Get("Location"))
+	}
 	if w := ask(h, http.MethodGet, "/environments/prod?at=noon"); w.Code != http.StatusBadRequest {
 		t.Errorf("no time is %d", w.Code)
 	}
