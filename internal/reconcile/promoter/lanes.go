@@ -39,7 +39,7 @@ func (m *Promoter) ExplainLanes(ctx context.Context, policy Policy, environments
 		return nil, err
 	}
 	e := laneExplainer{promoter: m, base: policy.base, partition: lane.NewPartition(*lanes), stages: all, caches: map[string]*output.Cache{}, objects: map[string]laneObjects{}}
-	problems, err := e.check(ctx, environment, lanes)
+	problems, err := e.check(lanes)
 	switch {
 	case err != nil:
 		return nil, err
@@ -72,17 +72,11 @@ type laneExplainer struct {
 type laneObjects map[string]string
 
 // check returns the problems of the lanes with the head of the base.
-func (e *laneExplainer) check(ctx context.Context, environment string, lanes *model.Lanes) (problem.List, error) {
+func (e *laneExplainer) check(lanes *model.Lanes) (problem.List, error) {
 	of := &model.Object{Kind: "lanes", Name: lanes.Each, Pos: lanes.Pos}
-	at, _, err := e.promoter.source.LoadModel(ctx, environment, source.Revisions{Base: e.base.Head})
-	if err != nil {
-		return nil, err
-	}
-	var templates []*model.Template
-	if at != nil {
-		templates = at.Templates
-	}
-	return git.InspectTree(e.base.Repo, e.base.Head, func(files tree.Tree) (problem.List, error) { return e.partition.Check(files, templates, of), nil })
+	return git.InspectTree(e.base.Repo, e.base.Head, func(files tree.Tree) (problem.List, error) {
+		return e.promoter.source.CheckLanes(*lanes, files, of), nil
+	})
 }
 
 // changedLanes returns the lanes that a commit of the base changes.

@@ -56,9 +56,15 @@ func (l Lanes) composeFiles(repo *git.Repository, commit string, want func(path 
 func (s *Source) checkLanes(progress *model.Progress, files tree.Tree) (problems problem.List) {
 	for _, p := range progress.Promotions {
 		if p.Lanes != nil {
-			found := s.options.Parser.Scan("", model.Layer{Kind: model.Base, Name: "main", Files: Filter(files)})
-			problems = append(problems, lane.NewPartition(*p.Lanes).Check(files, found.Templates, &p.Object)...)
+			problems = append(problems, s.CheckLanes(*p.Lanes, files, &p.Object)...)
 		}
 	}
 	return problems
+}
+
+// CheckLanes returns the problems of lanes with the files of the base, and with its templates. of is the object that defines
+// the lanes.
+func (s *Source) CheckLanes(lanes model.Lanes, files tree.Tree, of *model.Object) problem.List {
+	found := s.options.Parser.Scan("", model.Layer{Kind: model.Base, Name: "main", Files: Filter(files)})
+	return lane.NewPartition(lanes).Check(files, found.Templates, of)
 }
