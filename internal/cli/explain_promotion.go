@@ -26,9 +26,10 @@ reasons, how long each may last, and when something in them may change by itself
 
 With --lanes FOLDER/* it also shows which commits would not have to wait for others if each
 file and folder in FOLDER of the base were a lane: a part that is promoted by itself. It does
-so without the flag for the lanes of the Promotion. A lane could move if that changes no objects of another lane, and makes its own as they were verified
-in the environments before: both are found out by rendering. Fairlead does not promote by
-lanes yet; this only shows what they would change.`,
+so without the flag for the lanes of the Promotion. A lane could move if that changes no
+objects of another lane, and makes its own as they were verified in the environments before:
+both are found out by rendering. Fairlead does not promote by lanes yet; this only shows what
+they would change.`,
 		Example: `  fairlead explain promotion stage
   fairlead explain promotion prod --lanes 'workloads/*'`,
 		Args:              checkArguments(1, 1),
