@@ -19,7 +19,7 @@ import (
 
 // writesNothing are the commands that change nothing that others use, and why.
 var writesNothing = map[string]string{
-	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "stack list": "", "stack show": "", "stack graph": "", "stack plan": "", "verify": "",
+	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "schedule show": "", "schedule what-if": "", "stack list": "", "stack show": "", "stack graph": "", "stack plan": "", "verify": "",
 	"status": "", "history": "", "simulate": "", "wait": "", "ephemeral list": "", "pr list": "", "pr show": "", "pr diff": "", "pr view": "",
 	"doctor": "", "open": "opens a browser", "schema": "", "version": "", "help": "",
 	"cluster list": "", "cluster plan": "", "cluster show": "",

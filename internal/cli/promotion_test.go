@@ -33,7 +33,7 @@ const (
 // shown is a chain with a bit of everything.
 func shown() status.Chain {
 	pass := gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "2222222 is verified"}
-	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 1h, until Mon 2026-01-05 12:30 UTC", ValidUntil: now.Add(30 * time.Minute)}
+	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 1h, until Mon 2026-01-05 12:30 UTC", NamesTime: true, ValidUntil: now.Add(30 * time.Minute)}
 	return status.Chain{Head: newCommit, Checked: now, Stages: []status.Stage{
 		{Environment: "dev", Commit: newCommit, Since: now.Add(-90 * time.Second), Merged: true, Proof: pass,
 			Next: promote.Decision{State: promote.Current, Verdict: gate.Verdict{Status: gate.Pass, Reason: "up to date"}}},
