@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,8 +144,15 @@ func TestDecisionOfPromoted(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
 	w.chooses("dev", "{pick: 1}")
 	w.pin()
+	var mu sync.Mutex // repositories are fetched at the same time
 	var steps []string
-	d := w.begin(w.data, func(o *loop.Options) { o.BeforeEffect = func(what string) { steps = append(steps, what) } })
+	d := w.begin(w.data, func(o *loop.Options) {
+		o.BeforeEffect = func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			steps = append(steps, what)
+		}
+	})
 	d.cycle()
 	steps = nil
 	w.edit("main", "workloads/hello.yaml", "    - name: web\n      environment: dev\n", "    - name: api\n      environment: dev\n      manifests: {repo: https://example.com/hello, branch: main, path: .}\n    - name: web\n      environment: dev\n")
