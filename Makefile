@@ -7,12 +7,12 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The program is built without C. So is what tests it, which is linked in half the time;
 # only the race detector needs C.
 export CGO_ENABLED := 0
-race: export CGO_ENABLED := 1
+race-loop race-others: export CGO_ENABLED := 1
 
-# Packages with goroutines of their own (internal/testkit/archtest has the list): the race
-# detector has nothing to find in the others.
-RACE := $(addprefix ./internal/,agent base/panics base/parallel render render/output git/... forge server/... \
-	$(addprefix reconcile/,source observe publish status repos promoter))
+# Packages whose tests have several goroutines at work (internal/testkit/archtest lists who starts them), with
+# all that they call: the race detector finds nothing in the others that it does not find in these.
+RACE := $(addprefix ./internal/,agent base/panics base/parallel render/output git git/pack forge \
+	$(addprefix server/,daemon display session web webhook) $(addprefix reconcile/,observe repos source))
 
 # The tests of the loop take half an hour under the race detector: RACE_LOOP=regexp chooses.
 RACE_LOOP ?= .
@@ -31,7 +31,7 @@ BENCH    ?= .
 FUZZTIME ?= 1m
 CHAOS    ?= 30m
 
-.PHONY: all build test race lint golden bench e2e fuzz demo
+.PHONY: all build test race race-loop race-others lint golden bench e2e fuzz demo
 
 all: build lint test
 
@@ -53,7 +53,7 @@ MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$
 	probe=$$(mktemp /dev/shm/probe.XXXXXX) && chmod +x $$probe && $$probe 2>/dev/null && echo /dev/shm; rm -f $$probe)
 endif
 ifneq ($(MEMORY),)
-test race: export TMPDIR := $(MEMORY)
+test race-loop race-others: export TMPDIR := $(MEMORY)
 endif
 
 # Tests wait for servers and for the next cycle: two packages a processor keep it busy.
@@ -71,12 +71,17 @@ test: ## run the tests, but for what takes minutes; SHORT= runs all
 	$(GO) test -vet=off -p $(PACKAGES) -timeout 60m $(SHORT) $(TESTFLAGS) $(LONGEST) ./...
 
 # -short is for what takes minutes without the race detector: scenarios with Git are what it is here for.
-RACE_SHORT := ./internal/server/... ./internal/render/output
+RACE_SHORT := $(filter ./internal/server/% ./internal/render/output,$(RACE))
 
-race: ## run the tests of what runs in parallel under the race detector
+race: race-loop race-others ## run the tests of what runs in parallel under the race detector; -j2 runs both halves at a time
+
+# It is one package, whose scenarios run one after the other on one processor.
+race-loop:
+	$(GO) test -race -timeout 60m $(filter-out -short,$(TESTFLAGS)) -run '$(RACE_LOOP)' ./internal/reconcile/loop
+
+race-others:
 	$(GO) test -race -timeout 60m -skip '$(RACE_SKIP)' $(filter-out -short,$(TESTFLAGS)) $(filter-out $(RACE_SHORT),$(RACE))
 	$(GO) test -race -timeout 60m -skip '$(RACE_SKIP)' $(TESTFLAGS) $(RACE_SHORT)
-	$(GO) test -race -timeout 60m $(filter-out -short,$(TESTFLAGS)) -run '$(RACE_LOOP)' ./internal/reconcile/loop
 
 lint: ## look for what is badly formatted or probably wrong
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }

@@ -1,10 +1,10 @@
-// Package agent is the program that runs on a cluster: it reads how far the objects of Flux, Argo CD
-// and Rancher Fleet have got, and reports that to Fairlead's ledger.
+// Package agent reports the state of a cluster's Flux, Argo CD and Rancher Fleet objects to
+// Fairlead's ledger.
 //
-// What the package keeps true: it changes nothing on the cluster, and takes no orders but to report
-// everything, or less often; it claims nothing that it has not just read: where the cluster cannot be
-// read it is silent, and where one kind cannot be read it says so; it keeps the newest state only,
-// however long the ledger is away; its key leaves the process in no request and no log.
+// What the package keeps true: it changes nothing on the cluster; the ledger can only request a
+// full or a less frequent report. It reports only what it has just read: it is silent if the
+// cluster is unreadable, and names unreadable kinds. It keeps only the newest state during outages.
+// Its key appears in no request and no log.
 package agent
 
 import (
@@ -20,19 +20,19 @@ import (
 
 // Options configures an agent.
 type Options struct {
-	Name    string        // of the cluster
-	Every   time.Duration // how often it reports
-	Version string        // of the program
+	Name    string
+	Every   time.Duration
+	Version string
 	Cluster *Cluster
 	Ledger  *Ledger
 	Logger  *slog.Logger
 	Random  *rand.Rand
-	// Now is the clock, and Wait waits, until ctx ends at the latest.
+	// Now is the clock. Wait waits for d, or until ctx ends.
 	Now  func() time.Time
 	Wait func(ctx context.Context, d time.Duration)
 }
 
-// Agent reads a cluster and reports, round after round.
+// Agent reads a cluster and reports in rounds.
 type Agent struct {
 	options  Options
 	reporter *reporter
@@ -41,16 +41,15 @@ type Agent struct {
 	health health
 }
 
-// health is what the agent shows of itself.
 type health struct {
 	rounds    uint64
 	lastRound time.Time
-	lastRead  time.Time // zero if the cluster was never read
-	lastSent  time.Time // when a report was last accepted; zero if none was
+	lastRead  time.Time
+	lastSent  time.Time
 	objects   int
 	unread    int
-	readError string // "" if the last round could read the cluster
-	sendError string // "" if the last report was accepted
+	readError string
+	sendError string
 	requests  map[string]uint64
 }
 
@@ -69,7 +68,6 @@ func (a *Agent) Run(ctx context.Context) {
 	}
 }
 
-// runRound reads the cluster, and reports if it is time to.
 func (a *Agent) runRound(ctx context.Context) {
 	now := a.options.Now()
 	state, uid, err := a.options.Cluster.Read(ctx, now)
@@ -96,7 +94,6 @@ func (a *Agent) runRound(ctx context.Context) {
 	}
 }
 
-// report sends one request.
 func (a *Agent) report(ctx context.Context) {
 	request := a.reporter.nextRequest(a.options.Now())
 	answer, err := a.options.Ledger.send(ctx, request)
@@ -130,7 +127,7 @@ func (a *Agent) record(change func(*health)) {
 	change(&a.health)
 }
 
-// Wait waits for a time, or until ctx ends.
+// Wait waits for d, or until ctx ends.
 func Wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -140,7 +137,6 @@ func Wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// checkEvery returns why an agent cannot report so often.
 func checkEvery(every time.Duration) error {
 	if every < agentapi.MinEvery || every > agentapi.MaxEvery {
 		return fmt.Errorf("--every is %s, and should be from %s to %s", every, agentapi.MinEvery, agentapi.MaxEvery)

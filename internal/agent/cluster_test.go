@@ -11,13 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/rest"
-
+	"github.com/fairlead-io/fairlead/internal/config/kubeclient"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 	"github.com/fairlead-io/fairlead/internal/testkit/kubeapi"
 )
 
-func newTestCluster(t *testing.T, config *rest.Config) *Cluster {
+func newTestCluster(t *testing.T, config *kubeclient.Config) *Cluster {
 	t.Helper()
 	c, err := NewCluster(config, "test")
 	if err != nil {
@@ -33,7 +32,7 @@ func TestPages(t *testing.T) {
 	for i := range 1201 {
 		api.Put(t, fmt.Sprintf(`{"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"namespace": "apps", "name": "app-%04d"}}`, i))
 	}
-	c := newTestCluster(t, &rest.Config{Host: api.URL})
+	c := newTestCluster(t, &kubeclient.Config{Host: api.URL})
 	for _, expire := range []bool{false, true} {
 		if expire {
 			api.ExpireContinue()
@@ -74,7 +73,7 @@ func TestUnreadable(t *testing.T) {
 		putPlatform(t, api, "large", "ready", outputA, outputA, "11:00")
 		api.Put(t, `{"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease", "metadata": {"namespace": "web", "name": "api"}}`)
 		api.Refuse(c.kind, c.code)
-		cluster := newTestCluster(t, &rest.Config{Host: api.URL})
+		cluster := newTestCluster(t, &kubeclient.Config{Host: api.URL})
 		var state agentapi.State
 		var err error
 		for range c.rounds {
@@ -96,7 +95,7 @@ func TestNothingAllowed(t *testing.T) {
 	for _, kind := range []string{"Application", "BundleDeployment", "GitRepo", "GitRepository", "HelmRelease", "Kustomization", "OCIRepository", "Terraform"} {
 		api.Refuse(kind, http.StatusForbidden)
 	}
-	_, _, err := newTestCluster(t, &rest.Config{Host: api.URL}).Read(t.Context(), at("12:00"))
+	_, _, err := newTestCluster(t, &kubeclient.Config{Host: api.URL}).Read(t.Context(), at("12:00"))
 	if err == nil || !strings.Contains(err.Error(), "cannot list resource") {
 		t.Errorf("it says %v", err)
 	}
@@ -140,7 +139,7 @@ func TestSilentWithoutCluster(t *testing.T) {
 func TestOlderVersions(t *testing.T) {
 	api := kubeapi.Start(t, "uid-1")
 	api.Put(t, `{"apiVersion": "kustomize.toolkit.fluxcd.io/v1beta2", "kind": "Kustomization", "metadata": {"namespace": "apps", "name": "app"}}`)
-	state, _, err := newTestCluster(t, &rest.Config{Host: api.URL}).Read(t.Context(), at("12:00"))
+	state, _, err := newTestCluster(t, &kubeclient.Config{Host: api.URL}).Read(t.Context(), at("12:00"))
 	if err != nil || len(state.Entries()) != 1 {
 		t.Errorf("%d objects, %v", len(state.Entries()), err)
 	}
@@ -159,7 +158,7 @@ func TestTokenRotates(t *testing.T) {
 		api.SetTokens(token)
 	}
 	rotate("one")
-	c := newTestCluster(t, &rest.Config{Host: api.URL, BearerTokenFile: file})
+	c := newTestCluster(t, &kubeclient.Config{Host: api.URL, BearerTokenFile: file})
 	for _, token := range []string{"one", "two", "three"} {
 		rotate(token)
 		_, _, err := c.Read(t.Context(), at("12:00"))
@@ -199,7 +198,7 @@ users:
 `, api.URL, base64.StdEncoding.EncodeToString(api.CA), plugin), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	config, err := LoadConfig(file, "here")
+	config, err := kubeclient.LoadConfig(file, "here")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +206,7 @@ users:
 		t.Errorf("%q, %v", uid, err)
 	}
 	for _, c := range []struct{ file, context string }{{file, "other"}, {filepath.Join(dir, "none"), ""}, {"", ""}} {
-		if _, err := LoadConfig(c.file, c.context); err == nil {
+		if _, err := kubeclient.LoadConfig(c.file, c.context); err == nil {
 			t.Errorf("%+v is found", c)
 		}
 	}

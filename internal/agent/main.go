@@ -15,13 +15,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/config/kubeclient"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// stampedVersion is the version that a linker flag (-X) sets; "" for that of Go's build information.
+// stampedVersion is set by the linker (-X); "" uses Go's build information.
 var stampedVersion string
 
-// Exit codes.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -42,7 +42,6 @@ Examples:
 Flags:
 `
 
-// settings are what the command line says.
 type settings struct {
 	server, name, keyFile, caFile string
 	every                         time.Duration
@@ -70,7 +69,7 @@ func newFlags(s *settings) *pflag.FlagSet {
 	return f
 }
 
-// Main runs the program and returns its exit code. It ends with ctx.
+// Main runs the program until ctx ends and returns its exit code.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var s settings
 	flags := newFlags(&s)
@@ -104,7 +103,6 @@ func showError(stderr io.Writer, code int, err error) int {
 	return code
 }
 
-// check returns what is wrong with the command line.
 func (s *settings) check(flags *pflag.FlagSet) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q is no flag", flags.Arg(0))
@@ -120,13 +118,12 @@ func (s *settings) check(flags *pflag.FlagSet) error {
 	return errors.Join(ledger.CheckClusterName(s.name), checkEvery(s.every))
 }
 
-// run reports until ctx ends.
 func (s *settings) run(ctx context.Context, log io.Writer) error {
 	target, err := NewLedger(s.server, s.keyFile, s.caFile)
 	if err != nil {
 		return err
 	}
-	config, err := LoadConfig(s.kubeconfig, s.context)
+	config, err := kubeclient.LoadConfig(s.kubeconfig, s.context)
 	if err != nil {
 		return err
 	}
@@ -170,7 +167,6 @@ func newLogger(s *settings, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// readVersion returns the version of this program.
 func readVersion() string {
 	if stampedVersion != "" {
 		return stampedVersion

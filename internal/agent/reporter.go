@@ -10,36 +10,35 @@ import (
 )
 
 const (
-	// fastRead is how often the cluster is read while something is on its way, or cannot be read.
+	// fastRead is the interval of reading while objects are in progress or the cluster is
+	// unreadable.
 	fastRead = 15 * time.Second
-	// fullEvery is about how often everything is reported without being asked for.
-	fullEvery = time.Hour
-	// firstBackoff and longestBackoff bound how long a failed report is waited with.
+	// fullEvery is the average interval of full reports.
+	fullEvery                    = time.Hour
 	firstBackoff, longestBackoff = 5 * time.Second, 2 * time.Minute
-	// shortestBackoff keeps chance from choosing nothing.
-	shortestBackoff = time.Second
+	shortestBackoff              = time.Second
 )
 
-// reporter decides when to read, when to report, and what. It has no clock: times are passed in.
+// reporter decides when to read and report, and what. It has no clock.
 type reporter struct {
 	name, boot, version string
 	every               time.Duration // as configured
-	asked               time.Duration // as the ledger asks for; 0 if it does not
+	asked               time.Duration // by the ledger; 0 for none
 	random              *rand.Rand
 
 	uid      string
 	current  agentapi.State
-	readable bool // whether current is of the last round
-	// assumed is what the ledger knows; nil if that is not known.
+	readable bool // current is from the last round
+	// assumed is the state that the ledger has; nil if unknown.
 	assumed  *agentapi.State
 	sequence uint64
 	failures int
 	started  time.Time
-	accepted time.Time // when a report was last accepted; zero if none was
+	accepted time.Time
 
 	nextRead time.Time
-	nextSend time.Time // when to report that all is as it was
-	retryAt  time.Time // not before that; zero after success
+	nextSend time.Time
+	retryAt  time.Time // zero after success
 }
 
 func newReporter(o Options) *reporter {
@@ -49,15 +48,13 @@ func newReporter(o Options) *reporter {
 	}
 }
 
-// interval returns how often to report at present.
 func (r *reporter) interval() time.Duration { return max(r.every, r.asked) }
 
-// spread returns a time that is up to a tenth shorter or longer.
+// spread varies d by up to a tenth.
 func (r *reporter) spread(d time.Duration) time.Duration {
 	return d - d/10 + time.Duration(r.random.Int64N(int64(d/5)+1))
 }
 
-// setState takes in what was read.
 func (r *reporter) setState(s agentapi.State, uid string, now time.Time) {
 	r.current, r.uid, r.readable = s, uid, true
 	pause := r.interval()
@@ -67,13 +64,11 @@ func (r *reporter) setState(s agentapi.State, uid string, now time.Time) {
 	r.nextRead = now.Add(r.spread(pause))
 }
 
-// setUnreadable notes that the cluster could not be read.
 func (r *reporter) setUnreadable(now time.Time) {
 	r.readable = false
 	r.nextRead = now.Add(r.spread(min(r.interval(), fastRead)))
 }
 
-// isDue reports whether to report now.
 func (r *reporter) isDue(now time.Time) bool {
 	if !r.readable || now.Before(r.retryAt) {
 		return false
@@ -81,7 +76,6 @@ func (r *reporter) isDue(now time.Time) bool {
 	return r.assumed == nil || r.assumed.Digest != r.current.Digest || !now.Before(r.nextSend)
 }
 
-// untilNext returns how long there is nothing to do.
 func (r *reporter) untilNext(now time.Time) time.Duration {
 	next := r.nextRead
 	if r.readable && r.failures == 0 && r.nextSend.Before(next) {
@@ -93,7 +87,6 @@ func (r *reporter) untilNext(now time.Time) time.Duration {
 	return max(next.Sub(now), shortestBackoff)
 }
 
-// nextRequest returns what to send.
 func (r *reporter) nextRequest(now time.Time) agentapi.Request {
 	r.sequence++
 	request := agentapi.Request{
@@ -114,7 +107,6 @@ func (r *reporter) nextRequest(now time.Time) agentapi.Request {
 	return request
 }
 
-// isAfterOutage reports whether the ledger may have missed something.
 func (r *reporter) isAfterOutage(now time.Time) bool {
 	return r.accepted.IsZero() || now.Sub(r.accepted) > 2*r.interval()
 }
@@ -128,7 +120,6 @@ func withoutPast(entries []agentapi.Entry) []agentapi.Entry {
 	return all
 }
 
-// setAccepted takes in the answer to a request.
 func (r *reporter) setAccepted(request agentapi.Request, answer agentapi.Answer, now time.Time) {
 	r.failures, r.retryAt = 0, time.Time{}
 	r.asked = 0
@@ -137,7 +128,7 @@ func (r *reporter) setAccepted(request agentapi.Request, answer agentapi.Answer,
 	}
 	r.nextSend = now.Add(r.spread(r.interval()))
 	if answer.Want == agentapi.WantFull {
-		if request.Full { // it does not keep what it gets: do not send it over and over
+		if request.Full { // it does not store reports: wait before sending the next
 			r.setFailed(errors.New("the ledger asks for everything again"), now)
 		}
 		r.assumed = nil
@@ -147,7 +138,6 @@ func (r *reporter) setAccepted(request agentapi.Request, answer agentapi.Answer,
 	r.assumed, r.accepted = &known, now
 }
 
-// setFailed takes in that a request failed, and returns how long to wait before the next one.
 func (r *reporter) setFailed(err error, now time.Time) time.Duration {
 	longest := min(firstBackoff<<min(r.failures, 10), longestBackoff)
 	r.failures++

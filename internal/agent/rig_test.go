@@ -14,8 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/rest"
-
+	"github.com/fairlead-io/fairlead/internal/config/kubeclient"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/server/reports"
 	"github.com/fairlead-io/fairlead/internal/testkit/kubeapi"
@@ -190,7 +189,7 @@ func (m *member) restart() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	cluster, err := NewCluster(&rest.Config{Host: m.api.URL}, "test")
+	cluster, err := NewCluster(&kubeclient.Config{Host: m.api.URL}, "test")
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -23,24 +23,21 @@ import (
 
 const (
 	sendTimeout = 30 * time.Second
-	// compressFrom is the size from which a body is compressed, in bytes.
+	// compressFrom is in bytes.
 	compressFrom = 1 << 10
-	// maxAnswer is how much of an answer is read, in bytes.
-	maxAnswer = 64 << 10
-	// idleTimeout keeps a connection from one report to the next.
-	idleTimeout = 5 * time.Minute
+	maxAnswer    = 64 << 10
+	idleTimeout  = 5 * time.Minute
 )
 
-// Ledger is where reports go.
+// Ledger is the receiver of reports.
 type Ledger struct {
 	url     string
 	keyFile string
 	client  *http.Client
 }
 
-// NewLedger returns the ledger at a URL. keyFile has the key of the cluster, and is read for each
-// report, so that the key can be replaced. caFile has certificates to trust; "" for those of the
-// system.
+// NewLedger returns the ledger at a URL. keyFile is read for each report, so that the key can be
+// replaced. caFile has trusted certificates; "" uses the system's.
 func NewLedger(server, keyFile, caFile string) (*Ledger, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
@@ -61,7 +58,7 @@ func NewLedger(server, keyFile, caFile string) (*Ledger, error) {
 	}
 	l := &Ledger{url: strings.TrimRight(server, "/") + agentapi.Path, keyFile: keyFile, client: &http.Client{
 		Transport: transport, Timeout: sendTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a report goes nowhere else
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // reports must not follow redirects
 	}}
 	_, err = l.readKey()
 	return l, err
@@ -79,14 +76,13 @@ func (l *Ledger) readKey() (string, error) {
 	return key, nil
 }
 
-// refusedError is an answer other than that a report counts.
 type refusedError struct {
 	status     string
 	refusal    agentapi.Refusal
 	retryAfter time.Duration
 }
 
-// Error returns the sentence of the answer, or its status.
+// Error returns the answer's sentence, or its status.
 func (e *refusedError) Error() string {
 	if e.refusal.Error == "" {
 		return "the server answers " + e.status
@@ -96,7 +92,6 @@ func (e *refusedError) Error() string {
 
 func clip(sentence string) string { return text.Shorten(text.OneLine(sentence), 300) }
 
-// send posts a request, and returns the answer.
 func (l *Ledger) send(ctx context.Context, request agentapi.Request) (agentapi.Answer, error) {
 	key, err := l.readKey()
 	if err != nil {
@@ -145,7 +140,7 @@ func readAnswer(response *http.Response, content []byte) (agentapi.Answer, error
 		return answer, nil
 	}
 	refused := &refusedError{status: response.Status}
-	_ = json.Unmarshal(content, &refused.refusal) // a proxy may answer in its own words
+	_ = json.Unmarshal(content, &refused.refusal) // a proxy may answer differently
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		refused.retryAfter = time.Duration(seconds) * time.Second
 	}

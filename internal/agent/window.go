@@ -14,13 +14,10 @@ import (
 	"time"
 )
 
-// stuckAfter is how long a round may take before the agent counts as stuck.
 const stuckAfter = 10 * time.Minute
 
-// windowGrace is how long requests in flight may continue after the end.
 const windowGrace = 2 * time.Second
 
-// runWithWindow runs the agent, and answers on the listener meanwhile.
 func (a *Agent) runWithWindow(ctx context.Context, listener net.Listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -75,8 +72,8 @@ func (a *Agent) readHealth() health {
 	return h
 }
 
-// findStuck returns why the process should be started anew; nil for no reason. That the cluster or the
-// ledger are away is none.
+// findStuck returns why to restart the process, or nil. An unreachable cluster or ledger is not a
+// reason.
 func (a *Agent) findStuck() error {
 	h := a.readHealth()
 	if since := a.options.Now().Sub(h.lastRound); since > a.reporter.every+stuckAfter {
@@ -85,7 +82,7 @@ func (a *Agent) findStuck() error {
 	return nil
 }
 
-// findTrouble returns why the ledger does not know what the cluster runs; nil if it does.
+// findTrouble returns why the ledger is not up to date, or nil.
 func (a *Agent) findTrouble() error {
 	h := a.readHealth()
 	if trouble := cmp.Or(h.readError, h.sendError); trouble != "" {
@@ -97,13 +94,11 @@ func (a *Agent) findTrouble() error {
 	return nil
 }
 
-// metric is one metric in the words of Prometheus.
 type metric struct {
 	name, kind, help string
-	samples          map[string]float64 // by labels
+	samples          map[string]float64
 }
 
-// listMetrics returns what the agent counts.
 func (a *Agent) listMetrics() []metric {
 	h := a.readHealth()
 	single := func(value float64) map[string]float64 { return map[string]float64{"": value} }
@@ -133,7 +128,6 @@ func (a *Agent) describeMetrics() string {
 	return text.String()
 }
 
-// unixSeconds returns a time in seconds since 1970; 0 for the zero time.
 func unixSeconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

@@ -10,29 +10,29 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// noteAhead says that the base has commits that no environment has, and with what they are read, if it
-// has any and no flag names a revision. A command without flags reads what the environments have, and
-// would say nothing about a commit that was made a moment ago.
+// noteAhead notes base commits that no environment has, unless a flag names a revision.
+// Without flags a command reads what environments have, and would ignore a recent
+// commit.
 func (in *input) noteAhead(ctx context.Context, remedy func(base string) string) {
 	of := in.options
 	if of.Base != "" || of.EnvironmentRevision != "" || of.BaseDir != "" || of.EnvironmentDir != "" {
 		return
 	}
 	base, newer, err := in.countAhead(ctx)
-	if err != nil || newer == 0 { // in a shallow clone it need not be known
+	if err != nil || newer == 0 { // unknown in a shallow clone
 		return
 	}
 	fmt.Fprintf(in.stderr(), "fairlead: note: %s has %s that no environment has: %s\n", base.Branch, text.Count(newer, "commit"), remedy(base.Branch))
 }
 
-// countAhead returns the base, and how many of its commits would be promoted and are in no environment
-// yet; 0 if an environment follows the base without a promotion.
+// countAhead returns the base and the number of its commits that no environment has and
+// that would be promoted; 0 if an environment follows the base without promotion.
 func (in *input) countAhead(ctx context.Context) (source.Base, int, error) {
 	base, err := in.source.Base(ctx)
 	if err != nil {
 		return base, 0, err
 	}
-	chain, _ := model.NewChain(base.Progress, base.Environments, nil) // problems with it are reported by check
+	chain, _ := model.NewChain(base.Progress, base.Environments, nil) // check reports its problems
 	var has []string
 	for _, e := range base.Environments {
 		branch, err := in.source.Branch(ctx, e.Name)
@@ -41,7 +41,7 @@ func (in *input) countAhead(ctx context.Context) (source.Base, int, error) {
 		}
 		if branch.Commit == "" {
 			stage := chain.Stage(e.Name)
-			if branch.Repo == nil || stage != nil && len(stage.After) > 0 { // it is empty until its first promotion
+			if branch.Repo == nil || stage != nil && len(stage.After) > 0 { // empty until its first promotion
 				continue
 			}
 			return base, 0, nil

@@ -10,56 +10,47 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// app is the state of one run of the program.
 type app struct {
 	stdout, stderr *display.Stream
-	format         string // of --output: one of outputFormats, or what the command has besides
+	format         string // of --output: one of outputFormats, or a command's own
 	verbose        bool
-	version        string // of the program
+	version        string
+	name           string // by which it was called: programName, or fluxName; "" is programName
 	credentials    credentialReader
 	dryRun         bool
 	rehearsal      *rehearsal // of a command with --dry-run
-	hasNoMap       bool       // the command has no flag --map
+	hasNoMap       bool       // the command lacks --map
 }
 
-// The groups of commands in the help: about a control plane, about promotion, and about the
-// daemon.
 const (
 	groupMain      = "main"
 	groupPromotion = "promotion"
 	groupDaemon    = "daemon"
 )
 
-// outputFormats are the formats of every command that prints objects.
 var outputFormats = []string{"text", "wide", "json", "yaml", "name"}
 
-// addOutputFlag adds the flag --output to a command: the formats of all, and those in more.
 func (a *app) addOutputFlag(c *cobra.Command, more ...string) {
 	known := slices.Concat(outputFormats, more)
 	shorthand := "o"
-	if c.Flags().ShorthandLookup(shorthand) != nil { // that of render is where it writes
+	if c.Flags().ShorthandLookup(shorthand) != nil { // render uses it for the path
 		shorthand = ""
 	}
 	c.Flags().VarP(&choice{&a.format, known}, "output", shorthand, "`format` of what is printed: "+text.Join(known, " or "))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// addTableFlag adds the flag --output to a command that prints one table.
 func (a *app) addTableFlag(c *cobra.Command) { a.addOutputFlag(c, "csv") }
 
-// choice is a flag whose value is one of a few words.
 type choice struct {
 	value *string
 	known []string
 }
 
-// String returns the value.
 func (c *choice) String() string { return *c.value }
 
-// Type returns the word for the value in the help.
 func (c *choice) Type() string { return "format" }
 
-// Set sets the value; an unknown word is an error.
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.known, word) {
 		return usageErrorf(problem.DidYouMean(word, c.known), "--output %s: the formats are %s", word, text.Join(c.known, " and "))
@@ -68,12 +59,11 @@ func (c *choice) Set(word string) error {
 	return nil
 }
 
-// isText reports whether the format of --output is for people.
 func (a *app) isText() bool { return a.format == "text" || a.format == "wide" }
 
-// printValue writes a value to standard output in the format of --output: names are those of the
-// objects in it, as other commands take them, and text returns it for people. With --dry-run that is
-// what the command would do.
+// printValue writes a value in the format of --output. names are object names as other
+// commands take them; text returns human-readable text. With --dry-run it writes the
+// rehearsal.
 func (a *app) printValue(value any, names []string, text func() string) error {
 	if a.dryRun {
 		says := text
@@ -83,7 +73,6 @@ func (a *app) printValue(value any, names []string, text func() string) error {
 	return a.encodeValue(value, names, text)
 }
 
-// encodeValue writes a value in the format of --output.
 func (a *app) encodeValue(value any, names []string, text func() string) error {
 	var data []byte
 	var err error

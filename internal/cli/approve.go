@@ -13,7 +13,7 @@ import (
 
 func newApprove(a *app) *cobra.Command {
 	cc := newCommandContext(a)
-	removals, ahead := false, false
+	removals, ahead, lane := false, false, ""
 	c := &cobra.Command{
 		Use:     "approve ENVIRONMENT [COMMIT]",
 		GroupID: groupPromotion,
@@ -22,7 +22,8 @@ func newApprove(a *app) *cobra.Command {
 yours: whose yes it is, is who the commit's author is. Without COMMIT it is for the commit
 that the environment waits for. Git believes what an author says of himself. A gate with
 trusted: true counts reviews of pull requests, and commits that are signed: --sign-key
-signs the commit with your key, which the settings of the daemon name.
+signs the commit with your key, which the settings of the daemon name. With --lane the
+approval is for that lane only: the commit as a whole still waits.
 
 With --removals it approves a change of the environment's output that exceeds its limits,
 so that it is merged as any other: the one that is named as the pull request of the output
@@ -38,6 +39,9 @@ its pull request is merged.`,
 			ctx, environment, named := c.Context(), args[0], strings.Join(args[1:], "")
 			if ahead && !removals {
 				return usageErrorf("add --removals", "--ahead is for removals")
+			}
+			if removals && lane != "" {
+				return usageErrorf("leave out --lane", "removals are approved for the whole environment")
 			}
 			if removals {
 				if err := checkChange(args[1:], ahead); err != nil {
@@ -58,11 +62,12 @@ its pull request is merged.`,
 					return err
 				}
 			}
-			return cc.finishAction(ctx)(d.Approve(ctx, environment, named, cc.reason, chain))
+			return cc.finishAction(ctx)(d.Approve(ctx, actions.Approval{Environment: environment, Lane: lane, Commit: named, Reason: cc.reason, Report: chain}))
 		},
 	}
 	c.Flags().SortFlags = false
 	c.Flags().BoolVar(&removals, "removals", false, "approve a change of the output that exceeds the environment's limits")
+	addLaneFlag(c, &lane)
 	c.Flags().BoolVar(&ahead, "ahead", false, "with --removals: approve a change that a preview names, before it waits")
 	cc.addURLFlag(c)
 	c.Flags().StringVar(&cc.signKey, "sign-key", "", "sign the commit with the private key in a `FILE`, of SSH or OpenPGP; "+signPassphraseVariable+" has its passphrase")

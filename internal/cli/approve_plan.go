@@ -35,8 +35,8 @@ that under the same id, drift included.
 A part of a cluster that tofu-controller makes is named clusters/NAMESPACE-MANIFEST/OBJECT, with
 the name of its Terraform object.
 
-Remove the approval once the plan was applied. When anything that the plan is made from
-changes, the stack stops until the approval is removed.`,
+When anything that the plan is made from changes, the approval does not count any more, and
+the next one takes its place.`,
 		Example: `  kubectl get terraform -n zmart-checkout-dev checkout-dev-eks -o yaml
   fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273
   fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273 --digest sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855

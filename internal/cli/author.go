@@ -18,9 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
-// commitAuthor returns the person who runs the command: that of the flag, of the variables
-// GIT_AUTHOR_*, or of Git's configuration for this folder. There is no default, because an
-// approval needs a person.
+// commitAuthor returns the author by flag, GIT_AUTHOR_* or Git's configuration. There
+// is no default, because an approval needs a person.
 func commitAuthor(ctx context.Context, flag string) (git.Signature, error) {
 	if flag != "" {
 		return parseSignature(flag)
@@ -38,7 +37,7 @@ func commitAuthor(ctx context.Context, flag string) (git.Signature, error) {
 	return who, nil
 }
 
-// gitSetting returns a value of Git's configuration; "" if there is none, or no Git.
+// gitSetting returns "" for a missing setting or Git.
 func gitSetting(ctx context.Context, key string) string {
 	out, err := exec.CommandContext(ctx, "git", "config", "--get", key).Output()
 	if err != nil {
@@ -47,7 +46,6 @@ func gitSetting(ctx context.Context, key string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// parseSignature parses "Name <address>".
 func parseSignature(text string) (git.Signature, error) {
 	name, rest, _ := strings.Cut(text, "<")
 	address, after, closed := strings.Cut(rest, ">")
@@ -58,7 +56,6 @@ func parseSignature(text string) (git.Signature, error) {
 	return who, nil
 }
 
-// openForge opens the forge of a repository.
 func (cc *commandContext) openForge(remote *git.Remote, place string, who git.Signature) (forge.Forge, error) {
 	settings := cc.settings
 	if settings == nil {
@@ -79,13 +76,11 @@ func (cc *commandContext) openForge(remote *git.Remote, place string, who git.Si
 	return f, err
 }
 
-// pullText returns the URL of a pull request, or its number.
 func pullText(p actions.Pull) string { return cmp.Or(p.URL, fmt.Sprint(p.Number)) }
 
-// signPassphraseVariable has the passphrase of the key of --sign-key.
 const signPassphraseVariable = "FAIRLEAD_SIGN_PASSPHRASE"
 
-// readSignKey returns what signs commits with the private key in a file; nil for no file.
+// readSignKey returns the signer of a private key file; nil for no file.
 func readSignKey(file string) (git.Signer, error) {
 	if file == "" {
 		return nil, nil

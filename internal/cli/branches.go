@@ -11,12 +11,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// branchNote is which branches a command reads. withCommits adds to the note how commits that are not pushed are compared,
-// and prefersOrigin is for a source that reads origin's branch where the local one is behind.
+// branchNote describes the branches that a command reads. withCommits adds how to
+// compare unpushed commits. prefersOrigin means that newer branches of origin are read.
 type branchNote struct{ isBase, withCommits, prefersOrigin bool }
 
-// noteBranches warns about local branches that differ from origin: that of the base, if it is read, and those of the
-// environments. It ignores errors; the command reports them.
+// noteBranches warns about local branches that differ from origin: that of the base, if
+// it is read, and those of the environments. It ignores errors; the command reports
+// them.
 func noteBranches(ctx context.Context, to io.Writer, s *source.Source, note branchNote, environments []string) {
 	base, err := s.Base(ctx)
 	if err != nil || base.Repo == nil {
@@ -63,14 +64,12 @@ func noteBranches(ctx context.Context, to io.Writer, s *source.Source, note bran
 	fmt.Fprintf(to, "fairlead: note: the branches of this clone are read: %s%s\n", text.Join(differ, " and "), remedy)
 }
 
-// divergence is how a branch of a clone differs from that of its origin.
 type divergence struct {
 	origin        string
-	ahead, behind int // commits
+	ahead, behind int
 }
 
-// compareWithOrigin compares a branch of a clone with that of its origin; without one of them there is
-// no difference.
+// compareWithOrigin returns no difference if either branch is missing.
 func compareWithOrigin(repo *git.Repository, name string) (divergence, error) {
 	d := divergence{origin: "origin/" + name}
 	ours, err := repo.Refs("refs/heads/" + name)
@@ -93,7 +92,7 @@ func compareWithOrigin(repo *git.Repository, name string) (divergence, error) {
 	return d, err
 }
 
-// countMissing returns how many commits of another one a commit lacks, at most [maxBehind].
+// countMissing returns at most [maxBehind].
 func countMissing(repo *git.Repository, commit, other string) (int, error) {
 	has, err := repo.Contains(commit, other)
 	if err != nil || has {
@@ -103,7 +102,7 @@ func countMissing(repo *git.Repository, commit, other string) (int, error) {
 	return len(missing), err
 }
 
-// text returns the difference as in "2 commits behind origin/main"; "" if there is none.
+// text returns "2 commits behind origin/main", or "".
 func (d divergence) text() string {
 	var parts []string
 	if d.ahead > 0 {

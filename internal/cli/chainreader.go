@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -19,22 +18,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
-	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// chainReader reads the state of the stages: from a daemon, or with a loop of its own.
+// chainReader reads the state of the stages from a daemon or an own loop.
 type chainReader interface {
-	// Chain returns the state of the stages now.
 	Chain(ctx context.Context) (status.Chain, error)
 	// Close frees what Chain used.
 	Close()
 }
 
-// newChainReader returns the daemon of --url, or a loop that writes nothing. The error is
-// errNoChainReader if there is neither.
+// newChainReader returns the daemon of --url, or a loop that writes nothing, or
+// errNoChainReader.
 func (cc *commandContext) newChainReader(ctx context.Context) (chainReader, error) {
 	if cc.daemonURL != "" {
 		return daemonClient{cc.daemonURL}, nil
@@ -42,15 +39,13 @@ func (cc *commandContext) newChainReader(ctx context.Context) (chainReader, erro
 	return cc.newObserver(ctx)
 }
 
-// errNoChainReader means that there is nothing to read the state of the stages from.
 var errNoChainReader = usageErrorf("--config FILE reads with the settings, --url URL asks a running daemon; fairlead status also works in a clone of the control plane",
 	"there is no "+defaultSettingsFile+" here, and no --config and no --url")
 
-// daemonClient is the client of a running daemon.
-type daemonClient struct{ url string } // of its page
+type daemonClient struct{ url string }
 
 const (
-	// daemonTimeout bounds a request to a daemon, maxAnswer its answer in bytes.
+	// daemonTimeout bounds a request, and maxDaemonAnswer its answer in bytes.
 	daemonTimeout   = 30 * time.Second
 	maxDaemonAnswer = 64 << 20
 
@@ -59,7 +54,6 @@ const (
 
 func (d daemonClient) statusURL() string { return d.pageURL() + "api/v1/status" }
 
-// readStatus decodes the status of the daemon into snapshot.
 func (d daemonClient) readStatus(ctx context.Context, snapshot any) error {
 	code, err := d.fetch(ctx, d.statusURL(), func(code int) any {
 		if code != http.StatusOK {
@@ -73,8 +67,8 @@ func (d daemonClient) readStatus(ctx context.Context, snapshot any) error {
 	return err
 }
 
-// fetch decodes what an address of the daemon answers into what target returns for its code; nothing if
-// that is nil.
+// fetch decodes the answer of an address into the result of target for its code, which
+// may be nil.
 func (d daemonClient) fetch(ctx context.Context, address string, target func(code int) any) (code int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
 	defer cancel()
@@ -98,7 +92,6 @@ func (d daemonClient) fetch(ctx context.Context, address string, target func(cod
 	return answer.StatusCode, err
 }
 
-// newAnswerError returns the error of an address that does not answer as a daemon does.
 func (d daemonClient) newAnswerError(address string, code int) error {
 	hint := daemonHint
 	page, err := url.Parse(d.pageURL())
@@ -106,19 +99,17 @@ func (d daemonClient) newAnswerError(address string, code int) error {
 		hint = fmt.Sprintf("no daemon answers below %s: its page is at the root of its host, unless a proxy maps that path to it; try --url %s://%s", page.Path, page.Scheme, page.Host)
 	}
 	err = fmt.Errorf("%s answers %d %s", address, code, http.StatusText(code))
-	if code >= http.StatusInternalServerError { // as a proxy does while the daemon starts
+	if code >= http.StatusInternalServerError { // such as a proxy while the daemon starts
 		err = unreachable{err}
 	}
 	return problem.WithHint(err, hint)
 }
 
-// unreachable is the error of a daemon that may answer when it is asked again.
+// unreachable is the error of a daemon that may answer later.
 type unreachable struct{ error }
 
-// Unwrap returns the error.
 func (u unreachable) Unwrap() error { return u.error }
 
-// Chain asks the daemon.
 func (d daemonClient) Chain(ctx context.Context) (status.Chain, error) {
 	var snapshot struct {
 		Chain             *status.Chain
@@ -136,7 +127,6 @@ func (d daemonClient) Chain(ctx context.Context) (status.Chain, error) {
 	return *snapshot.Chain, nil
 }
 
-// addStates sets the states of ephemeral environments that the daemon reports.
 func (d daemonClient) addStates(ctx context.Context, items []ephemeral.Item) error {
 	var snapshot struct {
 		Environments []struct{ Name, State string }
@@ -154,32 +144,28 @@ func (d daemonClient) addStates(ctx context.Context, items []ephemeral.Item) err
 	return nil
 }
 
-// Close does nothing: the daemon keeps running.
 func (daemonClient) Close() {}
 
-// observer is a loop that writes nothing.
 type observer struct {
 	loop     *loop.Loop
 	settings *config.Settings
 	store    *status.Store
 	stderr   *display.Stream
-	// isWriting is whether the daemon of these settings promotes.
+	// isWriting is true if the daemon of these settings promotes.
 	isWriting bool
-	progress  *atomic.Pointer[display.Progress] // of the cycle that runs; nil if none does
+	progress  *atomic.Pointer[display.Progress] // of the current cycle, or nil
 }
 
-// showStep shows what the loop does, and for how many environments that is done.
 func (o observer) showStep(what string, done, total int) {
 	if p := o.progress.Load(); p != nil {
 		p.Show(display.Step{What: what, Done: done, Total: total, Unit: "environment"})
 	}
 }
 
-// Close closes the loop.
 func (o observer) Close() { o.loop.Close() }
 
-// newObserver returns a loop with mirrors of its own, so that it does not lock those of a daemon.
-// The error is errNoChainReader if there are no settings.
+// newObserver returns a loop with its own mirrors, so that it does not lock a daemon's.
+// Without settings the error is errNoChainReader.
 func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	if err := cc.readSettings(); err != nil {
 		return observer{}, err
@@ -190,7 +176,7 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	settings := *cc.settings
 	settings.Write, settings.DataDir, settings.Signing = false, cacheFolder("look", giturl.FolderName(cc.controlPlane)), nil
 	keys, err := loop.NewTrustedKeys(cc.settings)
-	if err != nil { // the private key is where the daemon is
+	if err != nil { // the private key is only on the daemon's machine
 		keys, err = loop.NewTrustedKeys(&settings)
 	}
 	if err != nil {
@@ -206,14 +192,8 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	return o, err
 }
 
-// readReports reads what clusters have reported to the daemon, where its ledger or its data folder can be
-// reached, and writes nothing. The error is a warning.
+// readReports reads clusters' reports from the ledger, if reachable. The error is a warning.
 func (cc *commandContext) readReports(ctx context.Context, into *loop.Options) error {
-	if !cc.settings.HasLedger() {
-		inbox, err := observe.NewInbox(filepath.Join(cc.settings.DataDir, "reports"))
-		into.Inbox = inbox
-		return err
-	}
 	read := func() (*recorder.Recorder, error) { return recorder.Read(ctx, cc.settings.LedgerFile(), cc.now) }
 	if cc.settings.Ledger.Postgres != nil {
 		read = func() (*recorder.Recorder, error) {
@@ -221,11 +201,13 @@ func (cc *commandContext) readReports(ctx context.Context, into *loop.Options) e
 		}
 	}
 	r, err := read()
-	into.Inbox, into.Ledger = r, r
+	into.Inbox = r
+	if cc.settings.HasLedger() {
+		into.Ledger = r
+	}
 	return err
 }
 
-// Chain runs one cycle.
 func (o observer) Chain(ctx context.Context) (status.Chain, error) {
 	progress := o.stderr.StartProgress(display.Step{What: "read the repositories and their forges"})
 	o.progress.Store(progress)

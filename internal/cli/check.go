@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,14 +16,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
-	"github.com/fairlead-io/fairlead/internal/promotion/gate"
-	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/scheduler"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// checkCommand is `fairlead check`.
 type checkCommand struct {
 	app    *app
 	input  input
@@ -32,7 +31,6 @@ type checkCommand struct {
 	across acrossCheck
 }
 
-// checkReport is the result of check.
 type checkReport struct {
 	Environments []checkedEnvironment         `json:"environments"`
 	Promotion    *checkedChain                `json:"promotion,omitempty"` // nil if the environments could not be read
@@ -128,7 +126,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.Problems = k.applyStrict(e.Problems)
+		e.Problems = k.applyStrict(append(slices.Clip(e.Problems), scheduler.FindUnknown(e.Model, k.input.settings, true)...))
 		all.add(name, e.Problems)
 		followUps.add(name, e.FollowUps)
 		report.Environments = append(report.Environments, newCheckedEnvironment(e))
@@ -142,7 +140,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rivals := k.across.findRivals(models)
+	rivals := publish.FindRivals(models, func(repo string) string { return giturl.Relocate(repo, k.input.options.Map) })
 	for i := range report.Environments {
 		e := &report.Environments[i]
 		found := k.applyStrict(append(slices.Clip(shared[e.Environment]), rivals[e.Environment]...))
@@ -151,7 +149,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		e.Problems, e.Warnings, e.Ready = e.Problems+count, e.Warnings+warnings, e.Ready && count == 0
 	}
 	if unread == nil {
-		chain, err := k.checkChain(ctx, names, all)
+		chain, err := k.checkChain(ctx, names, models, all)
 		if err != nil {
 			return err
 		}
@@ -170,7 +168,6 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	return &problemsError{summary: "the control plane has " + display.CountProblems(list.Count())}
 }
 
-// newCheckedEnvironment returns the report on an environment.
 func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
 	problems, warnings := e.Problems.Count()
 	components := 0
@@ -369,118 +366,4 @@ func (k *checkCommand) checkOutput(ctx context.Context, m *model.Model) problem.
 		fmt.Fprintf(k.app.stderr, "fairlead: note: what becomes of the clusters of %s is not checked, because its output cannot be read: %s; fairlead cluster plan compares two commits\n", m.Environment, display.SanitizeLine(err.Error()))
 	}
 	return found
-}
-
-// checkedChain is the report on the order of promotion.
-type checkedChain struct {
-	// Inferred describes what the order was inferred from; "" if a Promotion declares it.
-	Inferred string         `json:"inferred,omitempty"`
-	External bool           `json:"external,omitempty"`
-	Stages   []checkedStage `json:"stages"`
-}
-
-// checkedStage is an environment in the order of promotion. Gates and proof are the
-// names of gates.
-type checkedStage struct {
-	Environment string   `json:"environment"`
-	After       []string `json:"after,omitempty"`
-	Queue       string   `json:"queue"`
-	Gates       []string `json:"gates,omitempty"`
-	Proof       []string `json:"proof,omitempty"`
-}
-
-// checkChain reads the order of promotion from the base, and adds the problems with it, in the
-// base and on the environments' own branches, to all.
-func (k *checkCommand) checkChain(ctx context.Context, names []string, all problemSet) (checkedChain, error) {
-	base, err := k.input.source.Base(ctx)
-	if err != nil {
-		return checkedChain{}, err
-	}
-	chain, problems := model.NewChain(base.Progress, base.Environments, nil)
-	if chain.Inferred != "" { // nothing that is written is wrong, and the settings may name the order
-		for i, p := range problems {
-			problems[i].Warning = !strings.HasPrefix(p.Subject, "Freeze/") // a Freeze is written
-		}
-	}
-	problems = append(problems, base.Progress.Problems...)
-	report := checkedChain{Inferred: chain.Inferred, External: chain.External, Stages: []checkedStage{}}
-	for _, s := range chain.Stages {
-		gates, proof, wrong := gate.CompileStage(s)
-		problems = append(problems, wrong...)
-		queue := s.Queue.Policy
-		if queue == model.QueueBatch {
-			queue += fmt.Sprintf(" %s", s.Queue.Every)
-		}
-		report.Stages = append(report.Stages, checkedStage{s.Name, s.After, queue, gateNames(gates), gateNames(proof)})
-	}
-	all.addNew("", k.applyStrict(problems.Sorted()))
-	for _, name := range names {
-		own, err := k.progressProblems(ctx, name)
-		if err != nil {
-			return report, err
-		}
-		all.addNew(name, k.applyStrict(own))
-	}
-	return report, nil
-}
-
-// progressProblems returns the problems of the promotion objects on an environment's branch.
-func (k *checkCommand) progressProblems(ctx context.Context, name string) (problem.List, error) {
-	read, _, err := k.input.source.ReadAt(ctx, name, source.Revisions{})
-	var problems problem.List
-	for _, l := range read.Layers {
-		if l.Kind == model.Env {
-			problems = append(problems, k.input.parser.Progress(name, l).Problems...)
-		}
-	}
-	if err != nil || k.input.options.EnvironmentRevision != "" { // the revision may fix what the branch has now
-		return problems, err
-	}
-	branch, err := k.input.source.Branch(ctx, name)
-	if err != nil {
-		return problems, err
-	}
-	problems = append(problems, branch.Progress.Problems...)
-	if k.input.options.Base != "" || k.input.options.BaseDir != "" { // another base than the one that was promoted from
-		return problems, nil
-	}
-	base, err := k.input.source.Base(ctx)
-	if err != nil {
-		return problems, err
-	}
-	if lost := promoter.FindLoss(base, branch, name); lost != (promoter.Loss{}) {
-		problems = append(problems, problem.Problem{Pos: problem.Pos{Layer: name, File: branch.Record}, Subject: "BaseRepo", Summary: lost.Reason, Hint: lost.Advice})
-	}
-	return problems, nil
-}
-
-func gateNames(set gate.Set) []string {
-	var names []string
-	for _, g := range set.Gates {
-		names = append(names, g.Name())
-	}
-	return names
-}
-
-// orderText returns the order as a line; "" if there is nothing to show.
-func (c checkedChain) orderText() string {
-	if c.External {
-		return "promotion: others promote commits\n"
-	}
-	if len(c.Stages) == 0 || len(c.Stages) == 1 && c.Inferred != "" {
-		return ""
-	}
-	var parts, last []string
-	for _, s := range c.Stages {
-		part := s.Environment
-		if !slices.Equal(s.After, last) { // it does not come after the one before it
-			part += " (after " + cmp.Or(text.Join(s.After, " and "), "none") + ")"
-		}
-		parts, last = append(parts, part), []string{s.Environment}
-	}
-	line := "promotion: " + strings.Join(parts, " → ")
-	if c.Inferred != "" {
-		line += ", by " + c.Inferred
-	}
-	return display.SanitizeLine(line) + "\n"
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -51,22 +49,6 @@ func (k *acrossCheck) check(ctx context.Context, checked ...*model.Model) (map[s
 		found = source.CheckClaims(all, k.outputs)
 	}
 	return found, nil
-}
-
-// findRivals returns that the output of an environment goes where that of another one goes, by the name of the environment
-// that is checked later.
-func (k *acrossCheck) findRivals(checked []*model.Model) map[string]problem.List {
-	found := map[string]problem.List{}
-	locate := func(repo string) string { return giturl.Relocate(repo, k.input.options.Map) }
-	all := list.Convert(checked, func(m *model.Model) publish.Location { return publish.NewLocation(m.OutputRepo(), locate) })
-	for i, m := range checked {
-		if first := slices.IndexFunc(all[:i], all[i].Overlaps); first >= 0 {
-			var problems problem.List
-			publish.AddRival(&problems, m.OutputRepo(), checked[first].Environment)
-			found[m.Environment] = problems
-		}
-	}
-	return found
 }
 
 // stop returns an environment with what others have too, which stops it or its stacks.

@@ -11,14 +11,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// checkedFollowed is what environments take without a commit of the control plane.
+// checkedFollowed is what environments deploy without a commit of the control plane.
 type checkedFollowed struct {
 	model.Followed
 	Environments []string `json:"environments"`
 	Remedy       string   `json:"remedy"`
 }
 
-// listFollowed returns what the environments of models follow, each once, by subject.
+// listFollowed returns each followed thing once, by subject.
 func listFollowed(models []*model.Model) []checkedFollowed {
 	var all []checkedFollowed
 	places := map[model.Followed]int{}
@@ -37,7 +37,6 @@ func listFollowed(models []*model.Model) []checkedFollowed {
 	return all
 }
 
-// remedy returns what makes a followed version one that is promoted.
 func remedy(f model.Followed) string {
 	switch {
 	case f.IsRegistration:
@@ -50,8 +49,6 @@ func remedy(f model.Followed) string {
 	return fmt.Sprintf("write manifests.commit or manifests.tag instead; git ls-remote %s prints them", f.Repo)
 }
 
-// followedText returns a line that says what no promotion holds back, with verbose a line for each, if commits are
-// promoted from one environment to another; "" if there is nothing to say.
 func (r checkReport) followedText(verbose bool) string {
 	if r.Promotion == nil || r.Promotion.External || len(r.Promotion.Stages) < 2 || len(r.Followed) == 0 {
 		return ""

@@ -11,6 +11,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,13 +23,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// commands lists the constructors of all commands.
 var commands = []func(*app) *cobra.Command{
 	newRender,
 	newCheck,
 	newDiff,
 	newExplain,
 	newGet,
+	newCreate,
+	newSet,
+	newDelete,
 	newSchedule,
 	newStack,
 	newVerify,
@@ -46,6 +49,8 @@ var commands = []func(*app) *cobra.Command{
 	newEphemeral,
 	newFleet,
 	newCluster,
+	newInstall,
+	newPlugin,
 	newServe,
 	newDoctor,
 	newTrigger,
@@ -60,7 +65,12 @@ var commands = []func(*app) *cobra.Command{
 // Main runs the program and returns its exit code. When ctx ends, the command stops and
 // writes nothing more.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{stdout: display.NewStream(stdout), stderr: display.NewStream(stderr), format: "text", version: readBuildInfo().Version}
+	return runAs(ctx, programName, args, stdout, stderr)
+}
+
+// runAs is Main for a program that was called by a name, which the help has.
+func runAs(ctx context.Context, name string, args []string, stdout, stderr io.Writer) int {
+	a := &app{stdout: display.NewStream(stdout), stderr: display.NewStream(stderr), format: "text", version: readBuildInfo().Version, name: name}
 	root := newRoot(a)
 	root.SetArgs(replaceArrows(args))
 	err := panics.Barrier{Report: func(_, _ string, e *panics.Error) {
@@ -97,6 +107,7 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
   fairlead status                             how far commits have got
   fairlead explain promotion stage            why stage has not got more`,
 		Version:       a.version,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: cmp.Or(a.name, programName)},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          checkSubcommand,
@@ -136,7 +147,6 @@ func disableFileCompletion(c *cobra.Command) {
 	}
 }
 
-// completeFiles completes the names of files.
 func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }

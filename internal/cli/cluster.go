@@ -29,7 +29,8 @@ func newCluster(a *app) *cobra.Command {
 what it runs by Flux's events, by Argo CD's notifications, or by an agent, and proves its name
 with a key of its own; connect prints what it needs for that.
 
-List, show and plan are about the clusters that InputManifests of the control plane describe.`,
+List, show and plan are about the clusters that InputManifests of the control plane describe.
+Import brings a ClusterList up to date with the inventory of another system.`,
 		Example: `  fairlead cluster list
   fairlead cluster plan dev dev@my-change
   fairlead cluster bootstrap east-1 -e prod --type large --server https://fairlead.example.com
@@ -38,25 +39,22 @@ List, show and plan are about the clusters that InputManifests of the control pl
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newClusterBootstrap(newCommandContext(a)), newClusterConnect(newCommandContext(a)), newClusterPlan(a))
+	c.AddCommand(newClusterBootstrap(newCommandContext(a)), newClusterConnect(newCommandContext(a)), newClusterPlan(a), newClusterImport(a))
 	c.AddCommand(newClusterLists(a)...)
 	return c
 }
 
-// clusterCommand is a command that renders what a cluster needs.
 type clusterCommand struct {
 	*commandContext
 	options connect.Options
-	applier string // what applies the objects; "" for the cluster itself
+	applier string // applies the objects; "" for the cluster itself
 }
 
-// connectCommand is `fairlead cluster connect`.
 type connectCommand struct {
 	clusterCommand
 	ways map[connect.Way]*bool
 }
 
-// connectWays are the ways to connect a cluster, in the order of the help.
 var connectWays = []struct {
 	way  connect.Way
 	help string
@@ -99,7 +97,6 @@ folder beside the folder of its cluster type.`,
 	return c
 }
 
-// addProposalFlags adds the flags of a command whose objects are printed or proposed.
 func (p *clusterCommand) addProposalFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&p.propose, "pr", false, "open a pull request for the GitOps repository instead of printing")
@@ -121,7 +118,6 @@ func (p *connectCommand) run(ctx context.Context, cluster string) error {
 	return p.printOrPropose(ctx, connections)
 }
 
-// printOrPropose prints what a cluster needs, or proposes it in a pull request.
 func (p *clusterCommand) printOrPropose(ctx context.Context, connections []connect.Connection) error {
 	if !p.propose {
 		return p.print(connections)
@@ -141,7 +137,6 @@ func (p *clusterCommand) printOrPropose(ctx context.Context, connections []conne
 	return p.printResult(result, err)
 }
 
-// render returns what the cluster needs, in each way that was asked for.
 func (p *connectCommand) render(cluster string) ([]connect.Connection, error) {
 	if err := p.setCluster(cluster); err != nil {
 		return nil, err
@@ -163,7 +158,6 @@ func (p *connectCommand) render(cluster string) ([]connect.Connection, error) {
 	return all, nil
 }
 
-// setCluster sets which cluster the command is about, and the command that prints its key.
 func (p *clusterCommand) setCluster(cluster string) error {
 	if err := ledger.CheckClusterName(cluster); err != nil {
 		return usageErrorf("as in east-1", "%v", err)
@@ -175,7 +169,6 @@ func (p *clusterCommand) setCluster(cluster string) error {
 	return nil
 }
 
-// checkFlags returns which flag is missing.
 func (p *connectCommand) checkFlags() error {
 	events := *p.ways[connect.Flux] || *p.ways[connect.ArgoCD]
 	switch o := p.options; {
@@ -193,8 +186,8 @@ func (p *connectCommand) checkFlags() error {
 	return nil
 }
 
-// checkPlace returns the usage error of an environment or a cluster type that the control plane does not
-// have. Where it cannot be read, that is a note: the objects can be printed anywhere.
+// checkPlace returns the usage error of an unknown environment or cluster type. An
+// unreadable control plane is only a note: objects can be printed anywhere.
 func (p *clusterCommand) checkPlace(ctx context.Context) error {
 	environment, clusterType := p.options.Environment, p.options.ClusterType
 	if environment == "" {
@@ -218,8 +211,8 @@ func (p *clusterCommand) checkPlace(ctx context.Context) error {
 	return nil
 }
 
-// listPlaces returns the environments of the control plane, and if a cluster type is named the folders of the output of the
-// environment that is: those of cluster types, stacks and clusters.
+// listPlaces returns the environments of the control plane, and the output folders of
+// the named environment if a cluster type is named.
 func (p *clusterCommand) listPlaces(ctx context.Context) (environments, types []string, err error) {
 	d, err := p.openSession(ctx, git.Signature{})
 	if err == nil {
@@ -231,7 +224,6 @@ func (p *clusterCommand) listPlaces(ctx context.Context) (environments, types []
 	return environments, types, err
 }
 
-// print prints the objects, and for people the commands.
 func (p *clusterCommand) print(connections []connect.Connection) error {
 	var documents, all []byte
 	for i, c := range connections {
@@ -254,7 +246,6 @@ func (p *clusterCommand) print(connections []connect.Connection) error {
 	return p.app.printValue(value, names, func() string { return string(all) })
 }
 
-// describeCommands returns commands with a heading, each line after a prefix.
 func describeCommands(heading string, connections []connect.Connection, prefix string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s:\n", prefix, heading)
@@ -275,7 +266,7 @@ func describeCommands(heading string, connections []connect.Connection, prefix s
 	return b.String()
 }
 
-// decodeObjects returns the objects of YAML documents, and their names as kubectl writes them.
+// decodeObjects returns names as kubectl writes them.
 func decodeObjects(documents []byte) (objects []any, names []string, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(documents))
 	for {

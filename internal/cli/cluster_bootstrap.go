@@ -17,7 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// bootstrapCommand is `fairlead cluster bootstrap`.
 type bootstrapCommand struct {
 	clusterCommand
 	bootstrap connect.Bootstrap
@@ -82,7 +81,7 @@ func (p *bootstrapCommand) run(ctx context.Context, cluster string) error {
 	if err != nil {
 		return err
 	}
-	// Where the output goes is in the control plane: there is nothing to print without it.
+	// Only the control plane has the output's location.
 	d, err := p.openSession(ctx, git.Signature{})
 	if err != nil {
 		return err
@@ -104,7 +103,6 @@ func (p *bootstrapCommand) run(ctx context.Context, cluster string) error {
 	return p.printOrPropose(ctx, []connect.Connection{c})
 }
 
-// checkFlags returns which flag is missing.
 func (p *bootstrapCommand) checkFlags() error {
 	switch o := p.options; {
 	case o.Environment == "":
@@ -117,8 +115,8 @@ func (p *bootstrapCommand) checkFlags() error {
 	return nil
 }
 
-// findAttachment finds whether the management cluster applies the folder of its cluster type to the cluster:
-// the cluster needs nothing then, and a second Flux that applies it would quarrel with the first.
+// findAttachment finds whether the management cluster applies the cluster type. The
+// cluster then needs nothing: a second Flux would compete with the first.
 func (p *bootstrapCommand) findAttachment(ctx context.Context, d *actions.Session) error {
 	o := &p.options
 	attached, err := d.FindAttachment(ctx, o.Environment, o.Cluster)
@@ -137,7 +135,7 @@ func (p *bootstrapCommand) findAttachment(ctx context.Context, d *actions.Sessio
 	return nil
 }
 
-// locateOutput sets the repository, the branch and the folder of the output, and the type of its forge.
+// locateOutput sets the output's repository, branch, folder and forge.
 func (p *bootstrapCommand) locateOutput(ctx context.Context, d *actions.Session) error {
 	to, err := d.OutputOf(ctx, p.options.Environment)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// clusterListCommand is `fairlead cluster list` and `fairlead cluster show`.
 type clusterListCommand struct {
 	*commandContext
 	input     input
@@ -28,12 +27,10 @@ type clusterListCommand struct {
 	stdin     io.Reader
 }
 
-// aboutRollouts says where the rollout of a manifest is known from.
 const aboutRollouts = `ROLLOUT is what the branch of the output has of the manifest: the phase that it is in, what it lacks,
 or all of it, which is settled once clusters report it as ready. OBSERVED is what clusters report of what carries it out, to the daemon or the
 ledger that fairlead.yaml here or --url names. What cannot be read is not known.`
 
-// newClusterLists returns the commands that show the clusters of a control plane.
 func newClusterLists(a *app) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range []struct {
@@ -79,18 +76,15 @@ manifest, as fleet/shop/edge.
 	return all
 }
 
-// provisionedCluster is a cluster of a manifest of an environment.
 type provisionedCluster struct {
 	environment, manifest, executor string
 	*clusters.Unit
-	spec    *claudie.Spec // of the manifest
+	spec    *claudie.Spec
 	rollout *manifestRollout
 }
 
-// path returns the name of the cluster with its manifest, as an argument has it.
 func (p provisionedCluster) path() string { return p.manifest + "/" + p.Name }
 
-// argument returns what an argument has to say, for one of some clusters to be meant.
 func (p provisionedCluster) argument(all []provisionedCluster) string {
 	if slices.ContainsFunc(all, func(o provisionedCluster) bool { return o.Name == p.Name && o.manifest != p.manifest }) {
 		return p.path()
@@ -98,7 +92,6 @@ func (p provisionedCluster) argument(all []provisionedCluster) string {
 	return p.Name
 }
 
-// readClusters reads environments, and returns the clusters that they provision.
 func (c *clusterListCommand) readClusters(ctx context.Context) ([]provisionedCluster, error) {
 	if err := c.input.openSource(ctx); err != nil {
 		return nil, err
@@ -134,7 +127,6 @@ func (c *clusterListCommand) readClusters(ctx context.Context) ([]provisionedClu
 	return all, c.addRollouts(ctx, all)
 }
 
-// clusterType returns the cluster type of the cluster; "" for none.
 func (p provisionedCluster) clusterType() string {
 	if p.Binding == nil {
 		return ""
@@ -142,7 +134,7 @@ func (p provisionedCluster) clusterType() string {
 	return p.Binding.ClusterType
 }
 
-// countNodes returns how many nodes pools have, as a number or its bounds.
+// countNodes returns a number or bounds.
 func (p provisionedCluster) countNodes(pools ...string) string {
 	fewest, most := 0, 0
 	for _, pool := range pools {
@@ -203,7 +195,6 @@ func showProvisioned(ctx context.Context, c *clusterListCommand, args []string) 
 	return c.printCluster(found[0])
 }
 
-// shownCluster is a cluster as programs get it.
 type shownCluster struct {
 	Environment string           `json:"environment"`
 	Cluster     string           `json:"cluster"`
@@ -214,7 +205,7 @@ type shownCluster struct {
 	Rollout     *manifestRollout `json:"rollout"`
 }
 
-// printCluster prints a cluster, and the plans of its parts if they are at hand.
+// printCluster also prints available plans of the cluster's parts.
 func (c *clusterListCommand) printCluster(p provisionedCluster) error {
 	plans, err := readPlans(c.plansFile, c.stdin)
 	if err != nil {
@@ -234,7 +225,6 @@ func (c *clusterListCommand) printCluster(p provisionedCluster) error {
 	return c.app.printListing(l)
 }
 
-// newPoolListing returns the pools of the cluster and of its load balancers as a table.
 func (p provisionedCluster) newPoolListing() listing {
 	l := listing{columns: []column{
 		{key: "pool"}, {key: "of"}, {key: "nodes"}, {key: "provider"}, {key: "region"}, {key: "serverType"}, {key: "zone", wide: true}, {key: "image", wide: true}, {key: "roles", wide: true},

@@ -16,7 +16,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// clusterPlanCommand is `fairlead cluster plan`.
 type clusterPlanCommand struct {
 	diffCommand
 	guards problem.List
@@ -57,7 +56,6 @@ It exits with 3 if the change must not be merged as it is, and says what to do i
 	return c
 }
 
-// plannedClusters is what a change does with the clusters of one manifest of an environment.
 type plannedClusters struct {
 	Environment string `json:"environment,omitempty"`
 	impact.ClusterChange
@@ -110,14 +108,13 @@ func environmentOf(c plannedClusters) string { return c.Environment }
 
 func manifestOf(c plannedClusters) string { return c.Manifest }
 
-// isSeveral reports whether the changes have more than one of something, so that a reader has to be told
-// which one a step is of.
+// isSeveral reports whether steps must be told apart by a property.
 func isSeveral(all []plannedClusters, of func(plannedClusters) string) bool {
 	return slices.ContainsFunc(all, func(c plannedClusters) bool { return of(c) != of(all[0]) })
 }
 
-// nameStep returns what fairlead explain takes for a step: its id, with the manifest if another one has a step
-// of this id.
+// nameStep returns a step's name for fairlead explain: its id, with the manifest if
+// ambiguous.
 func nameStep(all []plannedClusters, c plannedClusters, id string) string {
 	isOther := func(o plannedClusters) bool {
 		return o.Manifest != c.Manifest && slices.ContainsFunc(o.Steps, func(s provision.Step) bool { return s.ID == id })
@@ -128,7 +125,6 @@ func nameStep(all []plannedClusters, c plannedClusters, id string) string {
 	return id
 }
 
-// printClusters prints a row for each step, or the graphs.
 func (p *clusterPlanCommand) printClusters(all []plannedClusters) error {
 	if p.app.format == "mermaid" {
 		var b strings.Builder

@@ -26,56 +26,51 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// notKnown is what is shown of what nothing says.
 const notKnown = "not known"
 
-// States of a rollout that the output has all of: until clusters report what carries it out as ready, nothing shows that
-// the clusters are made.
+// States of a rollout that the output has completely. Only clusters' reports show that
+// the clusters exist.
 const (
 	rolloutInOutput = "in the output"
 	rolloutSettled  = "settled"
 )
 
-// manifestRollout is how far a manifest has got: what the output has of it, and what clusters report.
+// manifestRollout is the progress of a manifest in the output and on clusters.
 type manifestRollout struct {
-	// State is what the output has: the phase that it is in, what it lacks, or all of it, which is settled once clusters
-	// report it.
+	// State is the output's phase, what it lacks, or that it is complete.
 	State string `json:"state"`
-	// Next is the step that comes next, and Steps how many the output lacks.
+	// Next is the next step, and Steps the number that the output lacks.
 	Next  string `json:"next,omitempty"`
 	Steps int    `json:"steps"`
-	// Observed is what clusters report of what carries the manifest out, in few words.
+	// Observed summarizes the clusters' reports.
 	Observed string `json:"observed"`
-	// Waits is what it waits for, and for whom.
+	// Waits lists what the rollout waits for.
 	Waits sentences    `json:"waits,omitempty"`
 	Parts []shownPart  `json:"parts,omitempty"`
-	stack string       // how approvals name the manifest
-	known manifestPlan // nil parts if the output could not be read
-	// awaited is the one of Waits that is about reports, which count if they are by the cluster management.
+	stack string       // name of the manifest in approvals
+	known manifestPlan // nil parts if the output was unreadable
+	// awaited is the item of Waits about reports, which only count from the cluster
+	// management.
 	awaited, management string
 }
 
-// sentences are joined for people, and a list for programs.
+// sentences are joined in human-readable output.
 type sentences []string
 
-// String returns the sentences for people.
 func (s sentences) String() string { return strings.Join(s, ", ") }
 
-// manifestPlan is what is known of a manifest before the reports are read.
 type manifestPlan struct {
 	clusterfiles.RenderedManifest
 	carriers []environmentStack
 	parts    environmentStack
 }
 
-// shownPart is a part of a cluster that tofu-controller carries out, with what clusters report of it.
 type shownPart struct {
 	stackfiles.ComponentSummary
-	Status string `json:"status"` // "not known" if no cluster reports it
+	Status string `json:"status"` // "not known" without a report
 }
 
-// readRollouts returns the manifests that the output branch of a model has; nil if that cannot be read, which
-// is a note.
+// readRollouts returns nil, with a note, if the output is unreadable.
 func (c *clusterListCommand) readRollouts(ctx context.Context, m *model.Model) map[string]clusterfiles.RenderedManifest {
 	all, err := c.readOutputManifests(ctx, m)
 	if err != nil {
@@ -85,19 +80,19 @@ func (c *clusterListCommand) readRollouts(ctx context.Context, m *model.Model) m
 	return all
 }
 
-// outputBranch is the output branch of an environment, and its newest commit; "" if there is none.
+// outputBranch is an output branch with its latest commit; "" for none.
 type outputBranch struct {
 	to     *model.GitOpsRepo
 	mirror *git.Repository
 	head   string
 }
 
-// openOutput returns the output branch of a model; nil if it has none.
 func (c *clusterListCommand) openOutput(ctx context.Context, m *model.Model) (*outputBranch, error) {
 	return c.fetchOutput(ctx, &c.input, m.OutputRepo())
 }
 
-// fetchOutput returns an output branch as it is now; nil for none, and where environments are only files.
+// fetchOutput fetches an output branch. It returns nil for none, or if environments are
+// only files.
 func (cc *commandContext) fetchOutput(ctx context.Context, in *input, to *model.GitOpsRepo) (*outputBranch, error) {
 	if to == nil || in.isPlain() {
 		return nil, nil
@@ -114,14 +109,12 @@ func (cc *commandContext) fetchOutput(ctx context.Context, in *input, to *model.
 	return &outputBranch{to, remote.Mirror(), head}, err
 }
 
-// summarizeStacks returns the stacks that the output has.
 func (o *outputBranch) summarizeStacks() ([]stackfiles.Summary, error) {
 	return git.InspectTree(o.mirror, o.head, func(t tree.Tree) ([]stackfiles.Summary, error) {
 		return stackfiles.Summarize(t.Sub(publish.CleanFolder(o.to.Path)))
 	})
 }
 
-// readOutputManifests returns the manifests that the output branch of a model has; nil if there is none.
 func (c *clusterListCommand) readOutputManifests(ctx context.Context, m *model.Model) (map[string]clusterfiles.RenderedManifest, error) {
 	out, err := c.openOutput(ctx, m)
 	if err != nil || out == nil {
@@ -130,8 +123,8 @@ func (c *clusterListCommand) readOutputManifests(ctx context.Context, m *model.M
 	return c.readManifests(out, m)
 }
 
-// readManifests reads the manifests of an output branch. Where somebody edited them, those count that the
-// daemon goes by, with a note.
+// readManifests notes edited manifests and returns the ones that the daemon uses
+// instead.
 func (c *clusterListCommand) readManifests(out *outputBranch, m *model.Model) (map[string]clusterfiles.RenderedManifest, error) {
 	if out.head == "" {
 		return map[string]clusterfiles.RenderedManifest{}, nil
@@ -144,8 +137,6 @@ func (c *clusterListCommand) readManifests(out *outputBranch, m *model.Model) (m
 	})
 }
 
-// inspectClusters returns what use returns of the output of a model with the clusters that the daemon goes by: what
-// somebody edited of them is as the given commit has it.
 func inspectClusters[T any](out *outputBranch, m *model.Model, use func(restored tree.Tree, edited map[string]string, commit string) (T, error)) (T, error) {
 	intact, err := publish.FindIntact(nil, out.mirror, out.head, out.to.Path, m.Environment, len(m.Clusters.Manifests) > 0)
 	if err != nil {
@@ -158,7 +149,6 @@ func inspectClusters[T any](out *outputBranch, m *model.Model, use func(restored
 	})
 }
 
-// checkOutput returns what must not become of the clusters that the output of a model has.
 func (c *clusterListCommand) checkOutput(ctx context.Context, m *model.Model) (problem.List, error) {
 	out, err := c.openOutput(ctx, m)
 	if err != nil || out == nil || out.head == "" {
@@ -169,8 +159,8 @@ func (c *clusterListCommand) checkOutput(ctx context.Context, m *model.Model) (p
 	})
 }
 
-// addStops has the rollouts of an environment that wait say which problem is to be mended first: as long as it is
-// there, nothing is proposed.
+// addStops adds the first problem to waiting rollouts, since nothing is proposed until
+// it is fixed.
 func (c *clusterListCommand) addStops(ctx context.Context, r source.Rendered, of []provisionedCluster) error {
 	waits := func(p provisionedCluster) bool { return len(p.rollout.Waits) > 0 }
 	if !slices.ContainsFunc(of, waits) {
@@ -194,15 +184,15 @@ func (c *clusterListCommand) addStops(ctx context.Context, r source.Rendered, of
 		first = fmt.Sprintf("%d problems are mended, which stop %s, the first one: %s", n, r.Environment, stops[0])
 	}
 	for _, p := range of {
-		if waits(p) && p.rollout.Waits[0] != first { // clusters of one manifest have one rollout
+		if waits(p) && p.rollout.Waits[0] != first { // clusters of a manifest share a rollout
 			p.rollout.Waits = slices.Insert(p.rollout.Waits, 0, first)
 		}
 	}
 	return nil
 }
 
-// newManifestRollout returns how far the output has got with a manifest that is written; rendered is nil if
-// the output is not known.
+// newManifestRollout returns the output's progress with a written manifest; rendered is
+// nil for an unknown output.
 func newManifestRollout(m *model.Model, desired provision.State, rendered map[string]clusterfiles.RenderedManifest) *manifestRollout {
 	is, there := rendered[desired.Path()]
 	r := &manifestRollout{State: notKnown, Observed: notKnown, stack: is.Parts.Stack}
@@ -242,11 +232,10 @@ func newManifestRollout(m *model.Model, desired provision.State, rendered map[st
 	return r
 }
 
-// mergeWait is what is waited for where a pull request needs no report, or the reports are there.
+// mergeWait applies if no report is needed or reports arrived.
 const mergeWait = "the pull request of the output is merged"
 
-// addWaits adds what a manifest waits for in a phase: for a person, where the next change needs no report, or for
-// the management cluster.
+// addWaits adds what a phase waits for: a merge, or reports of the management cluster.
 func (r *manifestRollout) addWaits(m *model.Model, is clusterfiles.RenderedManifest, desired *provision.State) {
 	switch changes := r.Steps > 0; {
 	case changes && is.State.Executor == clusters.Tofu:
@@ -256,7 +245,7 @@ func (r *manifestRollout) addWaits(m *model.Model, is clusterfiles.RenderedManif
 			r.Waits = append(r.Waits, mergeWait)
 			return
 		}
-	case changes && !is.State.Rollout.IsDetaching(): // and then for what is kept
+	case changes && !is.State.Rollout.IsDetaching(): // then kept files are removed
 		r.Waits = append(r.Waits, mergeWait)
 	}
 	report := " reports " + nameCarriers(is) + " as ready: the next pull request is proposed then"
@@ -269,7 +258,6 @@ func (r *manifestRollout) addWaits(m *model.Model, is clusterfiles.RenderedManif
 	r.Waits = append(r.Waits, "the management cluster"+report, "a StackSettings names the management cluster in spec.managementCluster: without it no report counts")
 }
 
-// nameCarriers returns the objects that carry a manifest out.
 func nameCarriers(is clusterfiles.RenderedManifest) string {
 	var objects []string
 	for _, c := range is.Carriers {
@@ -280,8 +268,8 @@ func nameCarriers(is clusterfiles.RenderedManifest) string {
 	return text.Join(objects, " and ")
 }
 
-// findLeaving returns the clusters that the output of an environment has and that are not written any more:
-// they are to be destroyed, or are being destroyed. rendered is nil if the output is not known.
+// findLeaving returns clusters in the output that are no longer written; rendered is
+// nil for an unknown output.
 func findLeaving(m *model.Model, written []*clusters.Manifest, rendered map[string]clusterfiles.RenderedManifest) []provisionedCluster {
 	var all []provisionedCluster
 	for _, manifest := range slices.Sorted(maps.Keys(rendered)) {
@@ -312,7 +300,7 @@ func findLeaving(m *model.Model, written []*clusters.Manifest, rendered map[stri
 	return all
 }
 
-// newManifestPlan returns what carries a manifest out, as stacks: reports are asked for by these.
+// newManifestPlan returns carriers as stacks, because reports are queried by stack.
 func newManifestPlan(environment string, is clusterfiles.RenderedManifest) manifestPlan {
 	var carriers []environmentStack
 	for _, c := range is.Carriers {
@@ -325,7 +313,6 @@ func newManifestPlan(environment string, is clusterfiles.RenderedManifest) manif
 	return manifestPlan{is, carriers, newEnvironmentStack(environment, is.Parts)}
 }
 
-// isReported reports whether the management cluster reports all that carries the manifest out as ready.
 func (r *manifestRollout) isReported(statuses componentStatuses) bool {
 	return len(r.known.carriers) > 0 && !slices.ContainsFunc(r.known.carriers, func(carrier environmentStack) bool {
 		return slices.ContainsFunc(carrier.Components, func(c stackfiles.ComponentSummary) bool {
@@ -335,7 +322,6 @@ func (r *manifestRollout) isReported(statuses componentStatuses) bool {
 	})
 }
 
-// isMade reports whether clusters report all that carries the manifest out, and all its parts, as ready.
 func (r *manifestRollout) isMade(statuses componentStatuses) bool {
 	return len(r.known.carriers) > 0 && !slices.ContainsFunc(append(slices.Clone(r.known.carriers), r.known.parts), func(of environmentStack) bool {
 		return slices.ContainsFunc(of.Components, func(c stackfiles.ComponentSummary) bool {
@@ -345,7 +331,7 @@ func (r *manifestRollout) isMade(statuses componentStatuses) bool {
 	})
 }
 
-// addReports adds what clusters report; nil statuses are those of no ledger.
+// addReports adds the clusters' reports; nil means no ledger.
 func (r *manifestRollout) addReports(statuses componentStatuses) {
 	carriers, parts := r.known.carriers, r.known.parts
 	switch {
@@ -374,7 +360,6 @@ func (r *manifestRollout) addReports(statuses componentStatuses) {
 	}
 }
 
-// addRollouts adds to clusters how far their manifests have got.
 func (c *clusterListCommand) addRollouts(ctx context.Context, all []provisionedCluster) error {
 	var asked []environmentStack
 	var rollouts []*manifestRollout
@@ -398,7 +383,6 @@ func (c *clusterListCommand) addRollouts(ctx context.Context, all []provisionedC
 	return nil
 }
 
-// text returns the rollout for people: where it stands, and the parts whose plans are approved.
 func (r *manifestRollout) text(to *display.Stream, isWide bool) string {
 	next := "nothing"
 	switch {

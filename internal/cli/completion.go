@@ -16,13 +16,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// completedInOrder is for names that are offered in the order in which they are listed.
+// completedInOrder keeps the order of names.
 const completedInOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 
-// offeredCommits is how many commits a shell is offered.
 const offeredCommits = 25
 
-// completeArguments returns a completion that has one for each argument, in their order.
+// completeArguments returns a completion that uses one function per argument.
 func completeArguments(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(each) {
@@ -32,7 +31,6 @@ func completeArguments(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeNames completes the names of environments.
 func (cc *commandContext) completeNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	d, err := cc.openSession(c.Context(), git.Signature{})
 	if err != nil {
@@ -42,14 +40,12 @@ func (cc *commandContext) completeNames(c *cobra.Command, _ []string, _ string) 
 	return names, completedInOrder
 }
 
-// completeClusters completes the names of the clusters that the ledger knows.
 func (cc *commandContext) completeClusters(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	cc.ledgerNoted = true // a shell would show the note
 	names, _ := cc.listClusters(c.Context())
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeCommits completes commits of the base's branch, newest first, with their subjects.
 func (cc *commandContext) completeCommits(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	d, err := cc.openSession(c.Context(), git.Signature{})
 	if err != nil {
@@ -59,7 +55,6 @@ func (cc *commandContext) completeCommits(c *cobra.Command, _ []string, begun st
 	return describeCommits(commits, begun), completedInOrder
 }
 
-// completePrevious completes the commits that the environment of the command had, with what is known of them there.
 func (cc *commandContext) completePrevious(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return cc.completeCommits(c, args, begun)
@@ -69,7 +64,7 @@ func (cc *commandContext) completePrevious(c *cobra.Command, args []string, begu
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	had, _ := d.ListPrevious(c.Context(), args[0], offeredCommits)
-	if len(had) == 0 { // after a rewrite it may go back to any
+	if len(had) == 0 { // after a rewrite any commit is possible
 		return cc.completeCommits(c, args, begun)
 	}
 	return describeCommits(list.Convert(had, func(p actions.PreviousCommit) git.CommitInfo {
@@ -80,7 +75,7 @@ func (cc *commandContext) completePrevious(c *cobra.Command, args []string, begu
 	}), begun), completedInOrder
 }
 
-// describeCommits returns commits as they are offered: as short as what was begun allows.
+// describeCommits uses ids as short as the typed prefix allows.
 func describeCommits(commits []git.CommitInfo, begun string) []string {
 	var found []string
 	for _, commit := range commits {
@@ -95,15 +90,13 @@ func describeCommits(commits []git.CommitInfo, begun string) []string {
 	return found
 }
 
-// completeEither completes the names of environments, and commits of the base, but not what is there
-// already.
+// completeEither completes environments and commits, without those already given.
 func (cc *commandContext) completeEither(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	names, directive := cc.completeNames(c, args, begun)
 	commits, _ := cc.completeCommits(c, args, begun)
 	return append(slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) }), commits...), directive
 }
 
-// completeFreezes completes the names of freezes.
 func (cc *commandContext) completeFreezes(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	d, err := cc.openSession(c.Context(), git.Signature{})
 	if err != nil {
@@ -113,7 +106,6 @@ func (cc *commandContext) completeFreezes(c *cobra.Command, _ []string, _ string
 	return names, completedInOrder
 }
 
-// completeEphemerals completes the names of ephemeral environments.
 func (cc *commandContext) completeEphemerals(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	d, err := cc.openEphemerals(c.Context(), git.Signature{})
 	if err != nil {
@@ -127,7 +119,6 @@ func (cc *commandContext) completeEphemerals(c *cobra.Command, _ []string, _ str
 	return names, completedInOrder
 }
 
-// completeOutputs completes commits of the GitOps repository, newest first, with their subjects.
 func (v *verifyCommand) completeOutputs(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	repo, err := git.FindRepository(cmp.Or(v.repo, "."))
 	if err != nil {

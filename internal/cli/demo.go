@@ -22,14 +22,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/session"
 )
 
-// demoCommand is `fairlead demo`.
 type demoCommand struct {
 	app    *app
 	dir    string
 	listen string
-	// isListenGiven is whether the flag says so, and no other address will do.
+	// isListenGiven means that no other address will do.
 	isListenGiven bool
 
 	pace  time.Duration
@@ -48,8 +48,9 @@ Git repositories in a temporary folder, and runs the daemon over them. Six simul
 clusters pull the output and report to the daemon as Flux does, signed.
 
 First a change goes from dev to stage to prod by itself. Then demo prints steps to type in
-a second terminal: change a value, break something, roll back, hold. What happens is shown
-here and on the daemon's page, which opens in the browser if demo writes to a terminal.
+a second terminal: change a value, break one team and promote another, hold. What happens is shown
+here and on the daemon's page, which opens in the browser if demo writes to a terminal. Who reads it
+on this machine is signed in, and may hold, roll back, freeze and approve there, too.
 
 With --stack it shows a stack: a network, a cluster and a database, which Terraform makes, and
 a Helm chart on top. One simulated cluster runs them as tofu-controller and Flux do. You
@@ -94,32 +95,35 @@ func (d *demoCommand) runDemo(ctx context.Context) error {
 	}
 	defer remove()
 	f := demoFolder(dir)
-	err = f.create(ctx, address, d.stack)
+	environments := demoEnvironments
+	if d.stack {
+		environments = []string{stackEnvironment}
+	}
+	err = f.create(ctx, address, d.stack, environments...)
 	if err == nil {
 		err = d.runDaemon(ctx, f)
 	}
-	if ctx.Err() != nil { // that is how it ends
+	if ctx.Err() != nil { // the normal end
 		return nil
 	}
 	return err
 }
 
-// demoPull is the time between two pulls of a simulated cluster.
+// demoPull is the pull interval of simulated clusters.
 const demoPull = 500 * time.Millisecond
 
-// demoPlay is what a demo shows. Its methods may be called at the same time.
+// demoPlay is a demo's content. Its methods may be called concurrently.
 type demoPlay interface {
-	// begin prints what there is. address is that of the daemon.
 	begin(address string)
-	// observeCycle prints what a cycle of the daemon has changed.
+	// observeCycle prints the changes of a daemon's cycle.
 	observeCycle(ctx context.Context, snapshot status.Snapshot)
-	// simulate runs clusters that report to the server at a URL, until ctx ends.
+	// simulate runs clusters that report to server until ctx ends.
 	simulate(ctx context.Context, server string, logger *slog.Logger)
-	// failure returns why the demo cannot go on; nil if it can.
+	// failure returns the reason to end the demo, or nil.
 	failure() error
 }
 
-// newPlay returns what the demo shows. end ends it.
+// newPlay returns the demo's content; end ends the demo.
 func (d *demoCommand) newPlay(f demoFolder, settings *config.Settings, end func()) (demoPlay, error) {
 	names := list.Convert(demoClusters, func(c fluxsim.Cluster) string { return c.Name })
 	if d.stack {
@@ -138,8 +142,8 @@ func (d *demoCommand) newPlay(f demoFolder, settings *config.Settings, end func(
 	return s, nil
 }
 
-// runDaemon runs the daemon and the clusters until ctx ends, one of them fails, or, with --once, the
-// first part is over.
+// runDaemon runs until ctx ends, something fails or, with --once, the first part is
+// over.
 func (d *demoCommand) runDaemon(ctx context.Context, f demoFolder) error {
 	settings, err := d.app.loadSettings(f.path(defaultSettingsFile), config.Load)
 	if err != nil {
@@ -156,7 +160,7 @@ func (d *demoCommand) runDaemon(ctx context.Context, f demoFolder) error {
 	if err != nil {
 		return err
 	}
-	options := daemon.Options{Settings: settings, Version: d.app.version, Log: log, After: func(s status.Snapshot) { play.observeCycle(ctx, s) }}
+	options := daemon.Options{Settings: settings, Version: d.app.version, Log: log, Local: &demoPerson, After: func(s status.Snapshot) { play.observeCycle(ctx, s) }}
 	address := make(chan string, 1)
 	options.Ready = func(a string) { address <- a }
 	var failed error
@@ -183,7 +187,9 @@ func (d *demoCommand) runDaemon(ctx context.Context, f demoFolder) error {
 	return errors.Join(failed, err, play.failure())
 }
 
-// showPage opens the page of the demo in the browser, where somebody looks on.
+// demoPerson is who acts at the page, and is the author of the commits in the demo's clone.
+var demoPerson = session.Person{Issuer: "demo", Subject: "demo", Name: "Demo", Email: "demo@localhost"}
+
 func (d *demoCommand) showPage(ctx context.Context, page string) {
 	if d.once || !d.app.stdout.Terminal {
 		return
@@ -194,7 +200,7 @@ func (d *demoCommand) showPage(ctx context.Context, page string) {
 	}
 }
 
-// deriveDemoKeys returns the keys of the simulated clusters, as fairlead fleet token prints them.
+// deriveDemoKeys returns the keys that fairlead fleet token prints.
 func deriveDemoKeys(settings *config.Settings, clusters []string) (map[string]string, error) {
 	secrets, err := settings.LedgerSecrets()
 	if err != nil {
@@ -210,8 +216,7 @@ func deriveDemoKeys(settings *config.Settings, clusters []string) (map[string]st
 	return keys, nil
 }
 
-// makeFolder creates the folder to work in. It returns a function that removes it, and what commands
-// have cached of its repositories, if it is a temporary one.
+// makeFolder returns a function that removes a temporary folder and its cached mirrors.
 func (d *demoCommand) makeFolder() (string, func(), error) {
 	if d.dir == "" {
 		dir, err := os.MkdirTemp("", "fairlead-demo-")
@@ -227,7 +232,6 @@ func (d *demoCommand) makeFolder() (string, func(), error) {
 	return dir, func() {}, nil
 }
 
-// removeDemo removes the folder, and the mirrors of its repositories in the user's cache.
 func removeDemo(dir string) {
 	_ = os.RemoveAll(dir)
 	for _, name := range []string{"control-plane.git", "gitops.git"} {
@@ -239,8 +243,7 @@ func removeDemo(dir string) {
 	}
 }
 
-// findAddress returns the address of the page: that of the flag, or else the default, with any free port
-// if it is in use.
+// findAddress falls back from the default address to a free port.
 func (d *demoCommand) findAddress() (string, error) {
 	host, _, err := net.SplitHostPort(d.listen)
 	if err != nil {
@@ -256,8 +259,11 @@ func (d *demoCommand) findAddress() (string, error) {
 	return net.JoinHostPort(host, "0"), nil
 }
 
-// demoClusters are a cluster of each type in each environment of the sample.
-var demoClusters = newDemoClusters([]string{"dev", "stage", "prod"}, []string{"cloud", "edge"})
+// demoEnvironments are the environments of the sample.
+var demoEnvironments = []string{"dev", "stage", "prod"}
+
+// demoClusters has a cluster of each type in each environment.
+var demoClusters = newDemoClusters(demoEnvironments, []string{"cloud", "edge"})
 
 func newDemoClusters(environments, types []string) []fluxsim.Cluster {
 	var all []fluxsim.Cluster
@@ -269,7 +275,6 @@ func newDemoClusters(environments, types []string) []fluxsim.Cluster {
 	return all
 }
 
-// demoSources are the repositories that the sample's workloads come from.
 var demoSources = map[string]fluxsim.Source{"https://github.com/stefanprodan/podinfo": {
 	Branches: []string{"master"}, Tags: []string{"6.7.0", "6.7.1", "6.8.0", "6.9.0", "6.9.1", "6.9.2"},
 }}

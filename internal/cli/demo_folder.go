@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,21 +15,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 )
 
-// demoFolder is the folder that the demo works in.
 type demoFolder string
 
-// The files of the demo, beside the two bare repositories.
 const (
-	demoClone      = "control-plane" // the clone that the user works in
+	demoClone      = "control-plane" // the user's clone
 	demoLogFile    = "daemon.log"
 	demoStepsFile  = "steps.txt"
 	demoSecretFile = "ledger-secret"
 )
 
-// demoInterval is short, so that changes show at once.
 const demoInterval = time.Second
 
-// demoSettings is added to the settings of the daemon. Fairlead merges all pull requests itself.
+// demoSettings are additional settings. Fairlead merges all pull requests itself.
 const demoSettings = `
 merge: {%s}
 
@@ -41,12 +39,9 @@ func (f demoFolder) path(name ...string) string {
 	return filepath.Join(append([]string{string(f)}, name...)...)
 }
 
-// create fills the folder: with a sample for three environments, or a stack for one.
-func (f demoFolder) create(ctx context.Context, listen string, stack bool) error {
-	o := scaffold.Options{ControlPlane: f.path("control-plane.git"), GitOps: f.path("gitops.git"), Sample: !stack, Environments: []string{"dev", "stage", "prod"}}
-	if stack {
-		o.Environments = []string{stackEnvironment}
-	}
+// create fills the folder with a control plane for environments, which has a sample unless it is for stacks.
+func (f demoFolder) create(ctx context.Context, listen string, stack bool, environments ...string) error {
+	o := scaffold.Options{ControlPlane: f.path("control-plane.git"), GitOps: f.path("gitops.git"), Sample: !stack, Environments: environments}
 	d := scaffold.Daemon{DataDir: f.path("data"), Listen: listen, Interval: demoInterval, Write: true}
 	if err := createRepositories(ctx, o, string(f), d, nil); err != nil {
 		return err
@@ -68,14 +63,55 @@ func (f demoFolder) create(ctx context.Context, listen string, stack bool) error
 		return err
 	}
 	err = f.cloneControlPlane(ctx)
-	if err == nil && stack {
-		err = os.Mkdir(f.path(stackFolder), 0o755)
+	switch {
+	case err != nil:
+		return err
+	case stack:
+		return os.Mkdir(f.path(stackFolder), 0o755)
 	}
+	return f.addTeam(ctx, environments)
+}
+
+// addTeam gives the control plane a second team, whose workload is deployed where that of the sample is.
+func (f demoFolder) addTeam(ctx context.Context, environments []string) error {
+	for _, branch := range append(slices.Clone(environments), "main") {
+		folder, to := "scheduling-policies", []string{"--detach", "origin/" + branch}
+		if branch == "main" {
+			folder, to = "workloads", []string{branch}
+		}
+		if err := f.runGit(ctx, append([]string{"switch", "--quiet"}, to...)...); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(f.path(demoClone, folder, "hello.yaml"))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(f.path(demoClone, folder, "shop.yaml"), bytes.ReplaceAll(text, []byte("hello"), []byte("shop")), 0o644); err != nil {
+			return err
+		}
+		if err := f.pushAll(ctx, "Add the shop of a second team", branch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f demoFolder) pushAll(ctx context.Context, message, branch string) error {
+	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", message}, {"push", "--quiet", "origin", "HEAD:" + branch}} {
+		if err := f.runGit(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f demoFolder) runGit(ctx context.Context, args ...string) error {
+	_, err := runGit(ctx, nil, append([]string{"-C", f.path(demoClone)}, args...)...)
 	return err
 }
 
-// recordAddress replaces listen in the settings by the address that the daemon has, which is another one
-// where any port would do, so that commands find the daemon.
+// recordAddress writes the actual address into the settings, so that commands find the
+// daemon.
 func (f demoFolder) recordAddress(listen, address string) error {
 	file := f.path(defaultSettingsFile)
 	settings, err := os.ReadFile(file)
@@ -86,13 +122,12 @@ func (f demoFolder) recordAddress(listen, address string) error {
 	return os.WriteFile(file, settings, 0o644)
 }
 
-// cloneControlPlane makes the clone that the user works in, with the settings in it, and a folder with
-// this program under its own name. Nothing in the user's configuration of Git gets in the way: no
-// hooks, no signatures, no editor.
+// cloneControlPlane makes the user's clone with the settings, and a folder with this
+// program. It overrides the user's Git configuration: no hooks, signatures or editor.
 func (f demoFolder) cloneControlPlane(ctx context.Context) error {
 	args := []string{"clone", "--quiet", "--template="}
 	for _, setting := range []string{
-		"user.name=Demo", "user.email=demo@localhost", "commit.gpgSign=false", "push.gpgSign=false", "push.default=simple", "pull.rebase=true",
+		"user.name=" + demoPerson.Name, "user.email=" + demoPerson.Email, "commit.gpgSign=false", "push.gpgSign=false", "push.default=simple", "pull.rebase=true",
 		"core.autocrlf=false", "core.hooksPath=" + os.DevNull,
 	} {
 		args = append(args, "--config", setting)
@@ -119,10 +154,10 @@ func (f demoFolder) cloneControlPlane(ctx context.Context) error {
 	return os.Symlink(program, f.path("bin", "fairlead"))
 }
 
-// demoValue is the value that the first change adds for the whole fleet.
+// demoValue is the first change, for the whole fleet.
 const demoValue = "  GREETING: welcome\n"
 
-// pushChange commits a change to the base, pushes it, and returns the commit.
+// pushChange commits and pushes a change of the base and returns the commit.
 func (f demoFolder) pushChange(ctx context.Context) (string, error) {
 	clone := f.path(demoClone)
 	file, err := os.OpenFile(filepath.Join(clone, "configs", "fleet.yaml"), os.O_APPEND|os.O_WRONLY, 0)
@@ -136,10 +171,8 @@ func (f demoFolder) pushChange(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, args := range [][]string{{"commit", "--quiet", "--all", "--message", "Greet with welcome"}, {"push", "--quiet"}} {
-		if _, err := runGit(ctx, nil, append([]string{"-C", clone}, args...)...); err != nil {
-			return "", err
-		}
+	if err := f.pushAll(ctx, "Greet with welcome", "main"); err != nil {
+		return "", err
 	}
 	return runGit(ctx, nil, "-C", clone, "rev-parse", "HEAD")
 }

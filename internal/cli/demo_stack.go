@@ -42,7 +42,7 @@ const demoPatience = 3 * time.Second
 func (f demoFolder) pushStack(ctx context.Context) error {
 	clone := f.path(demoClone)
 	for _, args := range [][]string{{"switch", "--quiet", stackEnvironment}, {"pull", "--quiet"}} {
-		if _, err := runGit(ctx, nil, append([]string{"-C", clone}, args...)...); err != nil {
+		if err := f.runGit(ctx, args...); err != nil {
 			return err
 		}
 	}
@@ -63,12 +63,7 @@ func (f demoFolder) pushStack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", "Add the shop"}, {"push", "--quiet"}} {
-		if _, err := runGit(ctx, nil, append([]string{"-C", clone}, args...)...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.pushAll(ctx, "Add the shop", stackEnvironment)
 }
 
 // stackDemo shows a stack. Its methods may be called at the same time.

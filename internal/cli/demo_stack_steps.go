@@ -24,9 +24,8 @@ var stackGuide = []demoStep{
 	}}}},
 	{title: "Change a variable: only the database makes another plan", commands: []string{
 		"sed -i.bak 's/value: small/value: large/' stacks/shop.yaml",
-		"git rm -q .fairlead/plans/shop-dev-database.yaml",
 		"git commit -qam 'A larger database' && git push -q",
-	}, rest: []demoRest{{"The old approval went with the change: it was of another plan. When the first terminal\nsays \"database waits for the approval\":", []string{
+	}, rest: []demoRest{{"The old approval does not count: it was of another plan. When the first terminal says\n\"database waits for the approval\":", []string{
 		"fairlead stack plan shop/dev dev~1 dev --plans ../cluster/plans.yaml",
 		stackApproval("database"),
 	}}, {"When the first terminal says \"database is applied\":", []string{
@@ -47,7 +46,6 @@ var stackGuide = []demoStep{
 	}}}},
 	{title: "Tear the stack down: in the reverse order, and behind approval", commands: []string{
 		"sed -i.bak 's/teardown: false/teardown: true/' stacks/shop.yaml",
-		"git rm -q -r .fairlead/plans",
 		"git commit -qam 'The shop closes' && git push -q",
 		"fairlead stack graph shop/dev",
 	}, rest: []demoRest{{"That would destroy everything, so the pull request of the output waits. When the first terminal\nsays \"waits for a person\", read it and merge it:", []string{

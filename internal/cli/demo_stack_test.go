@@ -12,16 +12,16 @@ import (
 // them end with 0.
 var stackWishes = map[string]demoWish{
 	"1 fairlead stack list":                          {0, `(?m)^dev +shop/dev +4 +false +1 waits for approval|^dev +shop/dev +4 +false +2 wait for approval`},
-	"1 fairlead stack show":                          {0, `(?m)^networking .* auto .* ready$\n^cluster +terraform +networking +apply +- +\w+ +waits for approval$\n^database +terraform +networking +apply +- +\w+ +waits for approval$\n^website .* progressing$(?s:.*)^  fairlead approve-plan dev shop/dev/database --inputs [0-9a-f]{16}$`},
+	"1 fairlead stack show":                          {0, `(?m)^networking .* auto .* ready( +\S.*)?$\n^cluster +terraform +networking +apply +- +\w+ +waits for approval( +\S.*)?$\n^database +terraform +networking +apply +- +\w+ +waits for approval( +\S.*)?$\n^website .* progressing( +\S.*)?$(?s:.*)^  fairlead approve-plan dev shop/dev/database --inputs [0-9a-f]{16}$`},
 	"1 fairlead stack graph":                         {0, `^networking\ncluster after networking\ndatabase after networking\nwebsite after cluster, database\n$`},
 	"2 fairlead stack plan":                          {0, `(?s)cluster +terraform +added.*# module\.cluster will be created\n  \+ nodes = "3"\n.*# module\.database will be created\n`},
 	"2 fairlead approve-plan dev shop/dev/cluster ":  {0, `approves the plan plan-fairlead-modules-dev-\w{10} of shop/dev/cluster in dev, which is to apply.*\ntofu-controller plans again after the approval and applies that under the same id, drift included`},
 	"2 fairlead approve-plan dev shop/dev/database ": {0, `of shop/dev/database in dev, which is to apply`},
-	"2 fairlead stack show":                          {0, `(?m)^website .* ready$`},
+	"2 fairlead stack show":                          {0, `(?m)^website .* ready( +\S.*)?$`},
 	"3 fairlead stack plan":                          {0, `(?s)networking +terraform +- .*# module\.database will be updated in-place\n  ~ size = "small" -> "large"\n\nPlan: 0 to add, 1 to change, 0 to destroy\.\n\nTo approve this plan:\n  fairlead approve-plan dev shop/dev/database --inputs [0-9a-f]{16}\n$`},
 	"3 fairlead approve-plan":                        {0, `of shop/dev/database in dev, which is to apply`},
 	"3 fairlead stack show":                          {0, `(?m)^database .* plan-fairlead-modules-dev-\w{10} `},
-	"4 fairlead stack show":                          {0, `(?m)^cluster .* drifted$`},
+	"4 fairlead stack show":                          {0, `(?m)^cluster .* drifted( +\S.*)?$`},
 	"4 fairlead stack list":                          {0, `(?m)^dev +shop/dev +4 +false +ready$`},
 	"4 fairlead pr show":                             {0, `(?s)Plan shop/dev/cluster in dev again: it has drifted\n.*somebody has removed a node.*kind: PlanRequest`},
 	"4 fairlead pr merge":                            {0, `merged`},
@@ -30,7 +30,7 @@ var stackWishes = map[string]demoWish{
 	"5 fairlead pr view":                             {0, `(?s)REMOVE.*- Destroys: `},
 	"5 fairlead pr merge":                            {0, `merged`},
 	"5 fairlead approve-plan":                        {0, `in dev, which is to destroy`},
-	"5 fairlead stack show":                          {0, `(?m)^networking .* destroy .* destroyed$`},
+	"5 fairlead stack show":                          {0, `(?m)^networking .* destroy .* destroyed( +\S.*)?$`},
 }
 
 // TestDemoStackSteps types what the demo of a stack prints, literally, with a configuration of Git that is

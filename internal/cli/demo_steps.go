@@ -11,22 +11,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// demoStep is something to do in a second terminal.
 type demoStep struct {
 	title    string
 	commands []string
 	rest     []demoRest
 }
 
-// demoRest is what to do later in a step.
 type demoRest struct {
-	then     string // what to wait for before
+	then     string // what to wait for
 	commands []string
 }
 
-// demoGuide is the second part of the demo. It changes main only, which the daemon never pushes to, so
-// that no push is rejected however fast it is typed. There are no comments behind commands: an
-// interactive zsh takes them for arguments.
+// demoGuide is the second part of the demo. It only changes main, which the daemon
+// never pushes to, so no push is rejected. Commands have no comments: an interactive
+// zsh takes them for arguments.
 var demoGuide = []demoStep{
 	{title: "See which commit each environment has, and why", commands: []string{
 		"fairlead status",
@@ -48,16 +46,20 @@ var demoGuide = []demoStep{
 		"git revert --no-edit HEAD && git push -q",
 		"fairlead wait prod $(git rev-parse HEAD) --interval 1s",
 	}}}},
-	{title: "Deploy from a branch that does not exist: the rollout fails in dev, and wait with it", commands: []string{
+	{title: "The team of hello deploys from a branch that does not exist: the rollout fails in dev", commands: []string{
 		"sed -i.bak 's/branch: master/branch: mastre/' workloads/hello.yaml",
-		"git commit -qam 'Deploy from another branch' && git push -q",
+		"git commit -qam 'hello: deploy from another branch' && git push -q",
 		"fairlead wait dev $(git rev-parse HEAD) --interval 1s",
-		"fairlead explain promotion stage",
 	}},
-	{title: "Roll dev back, mend main, and release dev", commands: []string{
-		"fairlead rollback dev --reason 'hello does not start'",
-		"git revert --no-edit HEAD && git push -q",
-		"fairlead release dev",
+	{title: "The team of shop does not wait for that", commands: []string{
+		"sed -i.bak 's,path: ./kustomize,path: ./deploy/webapp,' workloads/shop.yaml",
+		"git commit -qam 'shop: deploy the web app' && git push -q",
+	}, rest: []demoRest{{"The change of shop reaches prod; that of hello stays in dev. When the first terminal says so,\nsee where each of them is, and why:", []string{
+		"fairlead status",
+		"fairlead explain promotion stage",
+	}}}},
+	{title: "The team of hello fixes its branch, and all environments have one commit again", commands: []string{
+		"git revert --no-edit HEAD~1 && git push -q",
 		"fairlead wait prod $(git rev-parse HEAD) --interval 1s",
 	}},
 	{title: "Hold prod: the next change goes as far as stage", commands: []string{
@@ -75,7 +77,6 @@ var demoGuide = []demoStep{
 	}},
 }
 
-// describeSteps returns steps as text.
 func (f demoFolder) describeSteps(guide []demoStep) string {
 	var b strings.Builder
 	b.WriteString("\nPart 2: your turn. Type this in a second terminal:\n\n")
@@ -96,7 +97,7 @@ func (f demoFolder) describeSteps(guide []demoStep) string {
 	return b.String()
 }
 
-// printSteps brings the clone up to date, and prints steps for the user and writes them to a file.
+// printSteps updates the clone, then prints the steps and writes them to a file.
 func (f demoFolder) printSteps(ctx context.Context, out *display.Stream, guide []demoStep) error {
 	if _, err := runGit(ctx, nil, "-C", f.path(demoClone), "fetch", "--quiet"); err != nil {
 		return err
@@ -112,7 +113,6 @@ func writeCommands(b *strings.Builder, commands []string) {
 	}
 }
 
-// isThisProgram reports whether a file is the program that runs.
 func isThisProgram(file string) bool {
 	program, err := os.Executable()
 	if err != nil {

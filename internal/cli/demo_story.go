@@ -15,38 +15,36 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// demoStory prints what the daemon and the clusters do, and makes the first change. Its methods may
-// be called at the same time.
+// demoStory prints what daemon and clusters do, and makes the first change. Its methods
+// may be called concurrently.
 type demoStory struct {
 	demoLines
 	folder demoFolder
-	once   bool   // end after the first part
-	end    func() // ends the demo
+	once   bool // end after the first part
+	end    func()
 	pace   time.Duration
-	keys   map[string]string // of the clusters, by their names
+	keys   map[string]string // by cluster
 
 	mu     sync.Mutex
 	part   demoPart
-	change string                  // the commit of the first change
-	stages map[string]status.Stage // as they were printed last
-	told   map[string]bool         // what clusters have reported and was printed
+	change string                  // the first change's commit
+	stages map[string]status.Stage // as last printed
+	told   map[string]bool         // printed reports of clusters
 	failed error
 }
 
-// demoPart is how far the story is.
 type demoPart int
 
 const (
-	demoStarts   demoPart = iota // the first output gets to the clusters
-	demoChanges                  // the first change goes through the environments
-	demoContinue                 // the user's turn
+	demoStarts   demoPart = iota // the first output reaches the clusters
+	demoChanges                  // the first change is promoted
+	demoContinue                 // the user continues
 )
 
 func newDemoStory(lines demoLines, f demoFolder, end func()) *demoStory {
 	return &demoStory{demoLines: lines, folder: f, end: end, stages: map[string]status.Stage{}, told: map[string]bool{}}
 }
 
-// simulate runs the clusters of all environments.
 func (s *demoStory) simulate(ctx context.Context, server string, logger *slog.Logger) {
 	fluxsim.Run(ctx, fluxsim.Options{
 		Repository: s.folder.path("gitops.git"), Clusters: demoClusters, Server: server, Keys: s.keys,
@@ -56,7 +54,6 @@ func (s *demoStory) simulate(ctx context.Context, server string, logger *slog.Lo
 
 func (s *demoStory) failure() error { return s.failed }
 
-// begin prints what there is. address is that of the daemon.
 func (s *demoStory) begin(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,20 +70,18 @@ Part 1: a change goes from dev to stage to prod by itself
 `, s.folder, address, demoLogFile)
 }
 
-// observeCluster prints an event of a cluster.
 func (s *demoStory) observeCluster(e fluxsim.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	colours := map[fluxsim.Phase]string{fluxsim.Healthy: display.Dim, fluxsim.Failed: display.Red}
 	colour, shown := colours[e.Phase]
-	key := e.Name + e.Commit + string(e.Phase) // a failure is reported again and again
+	key := e.Name + e.Commit + string(e.Phase) // failures are reported repeatedly
 	if shown && !s.told[key] {
 		s.printLine(e.Name, colour, e.Message)
 	}
 	s.told[key] = true
 }
 
-// observeCycle prints what a cycle of the daemon has changed, and goes on with the story.
 func (s *demoStory) observeCycle(ctx context.Context, snapshot status.Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +107,6 @@ func (s *demoStory) observeCycle(ctx context.Context, snapshot status.Snapshot) 
 	}
 }
 
-// haveAll reports whether all environments run a commit.
 func (s *demoStory) haveAll(c status.Chain, commit string) bool {
 	for _, stage := range c.Stages {
 		if stage.Commit != commit || stage.Proof.Status != gate.Pass {
@@ -122,7 +116,6 @@ func (s *demoStory) haveAll(c status.Chain, commit string) bool {
 	return len(c.Stages) > 0 && commit != ""
 }
 
-// printStage prints what is new of an environment.
 func (s *demoStory) printStage(before, now status.Stage) {
 	what := text.ShortCommit(now.Commit)
 	isNew := now.Commit != before.Commit
@@ -135,6 +128,11 @@ func (s *demoStory) printStage(before, now status.Stage) {
 			verb = "goes back to"
 		}
 		s.printLine(now.Environment, "", fmt.Sprintf("%s %s: %s", verb, what, s.subject(now.Commit)))
+	}
+	for _, l := range now.Lanes {
+		if l.Commit != "" && l.Commit != before.FindLane(l.Name).Commit && l.Commit != before.Commit {
+			s.printLine(now.Environment, "", fmt.Sprintf("gets %s of lane %s: %s", text.ShortCommit(l.Commit), l.Name, s.subject(l.Commit)))
+		}
 	}
 	if now.Hold != before.Hold {
 		text := "is released"
@@ -160,13 +158,11 @@ func (s *demoStory) printStage(before, now status.Stage) {
 	}
 }
 
-// demoLines prints the lines of a story.
 type demoLines struct {
 	out     *display.Stream
 	started time.Time
 }
 
-// printLine prints one line of the story: when, who and what.
 func (l demoLines) printLine(who, colour, what string) {
 	elapsed := time.Since(l.started).Round(time.Second)
 	text := fmt.Sprintf("  %d:%02d  %-11s  %s", int(elapsed.Minutes()), int(elapsed.Seconds())%60, who, display.SanitizeLine(what))
@@ -176,7 +172,6 @@ func (l demoLines) printLine(who, colour, what string) {
 	fmt.Fprintln(l.out, text)
 }
 
-// subject returns the subject of a commit of the base; "" if it cannot be read.
 func (s *demoStory) subject(commit string) string {
 	repo, err := git.Open(s.folder.path("control-plane.git"))
 	if err != nil {
@@ -189,7 +184,6 @@ func (s *demoStory) subject(commit string) string {
 	return info.Subject()
 }
 
-// isOlder reports whether a commit of the base is contained in another one.
 func (s *demoStory) isOlder(commit, than string) bool {
 	repo, err := git.Open(s.folder.path("control-plane.git"))
 	if err != nil || than == "" {

@@ -50,16 +50,21 @@ var demoWishes = map[string]demoWish{
 	"3 fairlead pr show dev":                    {0, `(?s)^dev: REMOVE hello-web from cloud and edge\n\nopen, .*fairlead approve dev \w+ --removals.*\n-  name: "hello-web"\n`},
 	"3 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
 	"4 fairlead wait dev":                       {1, `(?m)^fairlead: error: dev has not deployed \w+: Failed to deploy: \S+ failed on dev-\w+: .*$`},
-	"4 fairlead explain promotion stage":        {0, `failed on dev-cloud: health check failed after .*couldn't find remote ref "refs/heads/mastre"`},
-	"5 fairlead rollback dev":                   {0, `(?m)^dev goes back to \w+, and stays there until fairlead release dev `},
-	"5 fairlead release dev":                    {0, `(?m)^dev is not held any more `},
-	"5 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
-	"6 fairlead hold prod":                      {0, `(?m)^prod is held until fairlead release prod `},
-	"6 fairlead wait stage":                     {0, `(?m)^stage has deployed \w+$`},
-	"6 fairlead explain promotion prod":         {0, `(?m)^Next: held: the sale ends on Monday `},
-	"6 fairlead release prod":                   {0, `(?m)^prod is not held any more `},
+	"5 fairlead status":                         {0, `(?m)^lane shop: dev has \w+, stage has \w+, prod has \w+$`},
+	"5 fairlead explain promotion stage":        {0, `(?m)^hello +\w+ +waits +.*failed in dev`},
 	"6 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
-	"7 fairlead explain -e dev cloud/hello-web": {0, `(?m)^  GREETING = moin$`},
+	"7 fairlead hold prod":                      {0, `(?m)^prod is held until fairlead release prod `},
+	"7 fairlead wait stage":                     {0, `(?m)^stage has deployed \w+$`},
+	"7 fairlead explain promotion prod":         {0, `(?m)^Next: held: the sale ends on Monday `},
+	"7 fairlead release prod":                   {0, `(?m)^prod is not held any more `},
+	"7 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
+	"8 fairlead explain -e dev cloud/hello-web": {0, `(?m)^  GREETING = moin$`},
+}
+
+// demoAwaits are what a patient newcomer waits for, by step.
+var demoAwaits = map[string]*regexp.Regexp{
+	"3": regexp.MustCompile(`dev +its pull request waits for a person: it removes hello-web`),
+	"5": regexp.MustCompile(`prod +gets \w+ of lane shop: `),
 }
 
 // TestDemoSteps types what the demo prints, literally, as a newcomer on a fresh machine does, and as one
@@ -83,7 +88,7 @@ func TestDemoSteps(t *testing.T) {
 			for _, c := range parseDemoSteps(printed) {
 				if c.await != "" {
 					if test.patient {
-						d.waitFor(regexp.MustCompile(`dev +its pull request waits for a person: it removes hello-web`))
+						d.waitFor(demoAwaits[c.step])
 					}
 					continue
 				}

@@ -24,16 +24,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// diffCommand is `fairlead diff`.
 type diffCommand struct {
 	app     *app
 	input   input
 	unified bool
 	context uint
-	// worktree is the revision that holds the work tree; "" without --worktree.
+	stacks  bool // only what differs between the stacks of two environments
+	// worktree is the revision of the work tree; "" without --worktree.
 	worktree string
-	across   acrossCheck // of what B names; without an input until it is used
-	// committed is what the work tree is compared with if nothing is named; "" if something is.
+	across   acrossCheck // of B; without an input until used
+	// committed is the default counterpart of the work tree, or "".
 	committed string
 }
 
@@ -49,7 +49,8 @@ changes as one with their count; then, with --unified, line by line.
 
 Of two environments it says what differs and why: other commits of the base, what is
 written for one of them only, what policies say of assignments that one of them lacks, and
-the configs that set other values.
+the configs that set other values. --stacks leaves only the stacks: blueprints, modules,
+versions, variables and what each environment sets itself.
 
 Of stacks, B is what becomes of A: one that has no file any more is torn down, and one that a
 problem stops stays as it is. A revision does not tell what clusters have, such as a stack that
@@ -75,6 +76,7 @@ differ.`,
   fairlead diff -u dev dev@my-change            what merging my-change into dev would do
   fairlead diff -e dev ../gitops main           what the GitOps repository lacks
   fairlead diff stage prod                      what differs between two environments
+  fairlead diff stage prod --stacks             what differs between their stacks
   fairlead diff --worktree                      what your uncommitted changes would do`,
 		ValidArgsFunction: completeFiles,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -94,12 +96,12 @@ differ.`,
 	d.input.addEnvironmentFlag(c, "all that A and B are of")
 	c.Flags().BoolVarP(&d.unified, "unified", "u", false, "also print the changes line by line")
 	c.Flags().UintVar(&d.context, "context", 3, "`lines` around each change of --unified")
+	c.Flags().BoolVar(&d.stacks, "stacks", false, "of two environments, only what differs between their stacks")
 	d.app.addOutputFlag(c, "github")
 	d.input.addInputFlags(c)
 	return c
 }
 
-// checkSides reports arguments that are not two sides to compare.
 func checkSides(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usageErrorf("add --worktree for what is not committed here, or name A and B; "+c.CommandPath()+" --help says more", "%s does not say what to compare", c.CommandPath())
@@ -107,24 +109,21 @@ func checkSides(c *cobra.Command, args []string) error {
 	return checkArguments(2, 2)(c, args)
 }
 
-// diffReport is the result of diff: the environments that differ or cannot be compared.
 type diffReport struct {
 	Environments []environmentDiff `json:"environments"`
-	// Drift is what differs between two environments; nil if revisions were compared.
+	// Drift compares two environments; nil for revisions.
 	Drift *drift.Report `json:"drift,omitempty"`
-	// Unified has the lines that differ between these two.
+	// Unified has the lines that differ between the environments.
 	Unified string `json:"unified,omitempty"`
-	title   string // what is compared, where the arguments do not name it; "" if they do
+	title   string // what is compared, unless the arguments name it
 }
 
-// environmentDiff is the report on one environment: what differs, or the problems that prevent
-// a comparison.
 type environmentDiff struct {
-	Environment string `json:"environment,omitempty"` // "" of two folders
+	Environment string `json:"environment,omitempty"` // "" for two folders
 	*impact.Report
 	Unified  string       `json:"unified,omitempty"`
 	Problems problem.List `json:"problems,omitempty"`
-	// Refused is what of the change must not become of clusters.
+	// Refused has the cluster changes that must not be merged.
 	Refused problem.List `json:"refused,omitempty"`
 }
 
@@ -137,6 +136,9 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	d.noteAhead(ctx, sides)
 	if a, b := sides[0].environment, sides[1].environment; d.input.environment == "" && a != "" && b != "" && a != b {
 		return d.runDrift(ctx, sides)
+	}
+	if d.stacks {
+		return usageErrorf("as in fairlead diff stage prod --stacks", "--stacks compares two environments")
 	}
 	names, err := d.comparedEnvironments(sides)
 	if err != nil {
@@ -183,8 +185,7 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	return d.differenceError(len(report.Environments) > 0)
 }
 
-// printReport prints the report in the chosen format; in a job of GitHub Actions it appends it to the
-// job's summary too.
+// printReport also writes the job summary in GitHub Actions.
 func (d *diffCommand) printReport(r diffReport) error {
 	if d.app.format != "github" {
 		names := list.Convert(r.Environments, func(e environmentDiff) string { return e.Environment })
@@ -194,8 +195,8 @@ func (d *diffCommand) printReport(r diffReport) error {
 	return appendJobFile("GITHUB_STEP_SUMMARY", "the summary", r.markdownText())
 }
 
-// differenceError returns ErrDiffers if there are differences. In a job of GitHub Actions, which
-// shows them, they are no failure.
+// differenceError returns errDiffers for differences, which are no failure in GitHub
+// Actions.
 func (d *diffCommand) differenceError(yes bool) error {
 	if yes && d.app.format != "github" {
 		return errDiffers
@@ -203,10 +204,9 @@ func (d *diffCommand) differenceError(yes bool) error {
 	return nil
 }
 
-// errRefusedChange is the error for a change that must not become of clusters, as was said.
+// errRefusedChange follows printed reasons.
 var errRefusedChange = &problemsError{summary: "the change must not be merged as it is"}
 
-// compareSides returns what differs in an environment, and prints the problems of either side.
 func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]side) (environmentDiff, error) {
 	both, err := d.readSides(ctx, env, sides)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]sid
 	return result, nil
 }
 
-// checkClusters returns what must not become of the clusters on the first side when it becomes the second.
+// checkClusters returns cluster changes that must not be merged.
 func (d *diffCommand) checkClusters(sides [2]side, both [2]source.Rendered) problem.List {
 	switch models := modelsOf(both); {
 	case len(models) == len(sides):
@@ -240,7 +240,6 @@ func (d *diffCommand) checkClusters(sides [2]side, both [2]source.Rendered) prob
 	return nil
 }
 
-// unifiedText returns the changes line by line.
 func (d *diffCommand) unifiedText(from, to tree.Tree) string {
 	var b strings.Builder
 	for piece := range impact.UnifiedDiff(from, to, int(d.context)) {
@@ -249,7 +248,6 @@ func (d *diffCommand) unifiedText(from, to tree.Tree) string {
 	return b.String()
 }
 
-// printProblems prints the problems of each side.
 func (d *diffCommand) printProblems(env string, sides [2]side, both [2]source.Rendered) {
 	problems := [2]problem.List{both[0].Problems, both[1].Problems}
 	if slices.Equal(problems[0], problems[1]) {
@@ -263,11 +261,10 @@ func (d *diffCommand) printProblems(env string, sides [2]side, both [2]source.Re
 	}
 }
 
-// readSides returns an environment on both sides. The second one follows the first, as the daemon
-// publishes it: without the stacks that another environment has, and with the teardown of those that have no file
-// any more.
+// readSides makes the second side follow the first as the daemon does: without stacks
+// of other environments, and with teardowns of stacks without a file.
 func (d *diffCommand) readSides(ctx context.Context, env string, sides [2]side) (both [2]source.Rendered, err error) {
-	var cache output.Cache // what both sides share is rendered once
+	var cache output.Cache // shares rendering between the sides
 	for i, s := range sides {
 		both[i], err = d.readSide(ctx, env, s, &cache)
 		if err != nil {
@@ -287,8 +284,8 @@ func (d *diffCommand) readSides(ctx context.Context, env string, sides [2]side) 
 	return both, err
 }
 
-// stopClaimed returns the second side with what other environments have too: what the first one has not, and what
-// the daemon stops anyway.
+// stopClaimed stops stacks of the second side that other environments have: newly
+// claimed ones, else what the daemon stops anyway.
 func (d *diffCommand) stopClaimed(ctx context.Context, s side, both [2]source.Rendered) (source.Rendered, error) {
 	from, to := both[0], both[1]
 	if from.Model != nil {
@@ -313,19 +310,18 @@ func (d *diffCommand) stopClaimed(ctx context.Context, s side, both [2]source.Re
 	return d.across.stop(ctx, to)
 }
 
-// readSide returns an environment on one side; without a model if that is a folder.
+// readSide returns no model for a folder.
 func (d *diffCommand) readSide(ctx context.Context, env string, s side, cache *output.Cache) (source.Rendered, error) {
 	if s.folder {
 		files, err := source.ReadFolder(s.argument)
 		return source.Rendered{Tree: output.OwnedTree(files)}, err
 	}
-	if s.in.options.EnvironmentDir == "" && !slices.Contains(s.known, env) { // it has no output; or it could not be read, as the problems explain
+	if s.in.options.EnvironmentDir == "" && !slices.Contains(s.known, env) { // without output or unreadable, as the problems explain
 		return source.Rendered{Problems: s.problems}, nil
 	}
 	return s.in.renderEnvironment(ctx, env, s.revisions, cache)
 }
 
-// modelsOf returns the models that were rendered.
 func modelsOf(both [2]source.Rendered) []*model.Model {
 	var models []*model.Model
 	for _, r := range both {
@@ -336,7 +332,6 @@ func modelsOf(both [2]source.Rendered) []*model.Model {
 	return models
 }
 
-// reportText returns the meaning of the change for each environment, and then its lines.
 func (d diffReport) reportText() string {
 	if d.Drift != nil {
 		text := display.SanitizeLines(d.Drift.Text())
@@ -370,7 +365,6 @@ func (d diffReport) reportText() string {
 	return b.String()
 }
 
-// runDrift reports what differs between two environments, and why.
 func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 	var made [2]source.Rendered
 	var both [2]drift.Side
@@ -397,6 +391,9 @@ func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 		return err
 	}
 	report := drift.Compare(both[0], both[1])
+	if d.stacks {
+		report = report.Select(drift.Stacks)
+	}
 	full := diffReport{Environments: []environmentDiff{}, Drift: &report}
 	if d.unified {
 		full.Unified = d.unifiedText(made[0].Tree, made[1].Tree)
@@ -407,10 +404,9 @@ func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 	return d.differenceError(!report.IsEmpty())
 }
 
-// maxAhead bounds the commits between two commits of the base.
 const maxAhead = 1000
 
-// findAhead adds to each side the commits of the base that the other side lacks.
+// findAhead adds the base commits that the other side lacks.
 func (d *diffCommand) findAhead(ctx context.Context, both *[2]drift.Side) error {
 	if both[0].Base == both[1].Base || both[0].Base == "" || both[1].Base == "" {
 		return nil
@@ -435,11 +431,9 @@ func (d *diffCommand) findAhead(ctx context.Context, both *[2]drift.Side) error 
 	return nil
 }
 
-// maxSummary bounds, in bytes, the report of one environment in the summary of a job, which
-// GitHub limits to a megabyte.
+// maxSummary bounds a report in bytes: GitHub limits a job's summary to a megabyte.
 const maxSummary = 100_000
 
-// markdownText returns the report as Markdown.
 func (d diffReport) markdownText() string {
 	var b strings.Builder
 	b.WriteString("## What changes\n")
@@ -451,7 +445,7 @@ func (d diffReport) markdownText() string {
 	}
 	if d.Drift != nil {
 		b.WriteString("\n")
-		for line := range strings.Lines(d.Drift.Text()) { // as code, in which Markdown is inert
+		for line := range strings.Lines(d.Drift.Text()) { // as code, where Markdown is inert
 			b.WriteString("    " + display.SanitizeLine(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 	}

@@ -16,20 +16,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// side is A or B of diff: a folder, or revisions.
 type side struct {
-	argument    string // as it was written
+	argument    string // as written
 	folder      bool
 	environment string // "" for all
 	revisions   source.Revisions
 
-	in       *input       // what a revision is read from; nil for a folder
-	known    []string     // the environments that it has
+	in       *input       // reads a revision; nil for a folder
+	known    []string     // its environments
 	problems problem.List // of the files that declare them
 }
 
-// withWorktree returns the arguments with the work tree as B, and as A what is checked out if no
-// other is named.
+// withWorktree returns the work tree as B, and as A by default what is checked out.
 func (d *diffCommand) withWorktree(ctx context.Context, args []string) ([]string, error) {
 	if !d.input.worktree {
 		return args, nil
@@ -56,7 +54,7 @@ func (d *diffCommand) withWorktree(ctx context.Context, args []string) ([]string
 	return []string{args[0], d.worktree}, nil
 }
 
-// worktreeTitle returns what is compared with the work tree, as a sentence; "" if two revisions are.
+// worktreeTitle returns a title for a comparison with the work tree, or "".
 func (d *diffCommand) worktreeTitle(ctx context.Context, from string) string {
 	if d.worktree == "" {
 		return ""
@@ -68,7 +66,6 @@ func (d *diffCommand) worktreeTitle(ctx context.Context, from string) string {
 	return "Your working tree, compared with " + from
 }
 
-// label returns a side as people know it.
 func (d *diffCommand) label(s side) string {
 	if s.argument == d.worktree && d.worktree != "" {
 		return "your working tree"
@@ -76,7 +73,7 @@ func (d *diffCommand) label(s side) string {
 	return s.argument
 }
 
-// openSides resolves the two arguments. Two folders need no control plane.
+// openSides resolves the arguments. Two folders need no control plane.
 func (d *diffCommand) openSides(ctx context.Context, from, to string) (sides [2]side, err error) {
 	sides = [2]side{{argument: from, folder: isFolder(from)}, {argument: to, folder: isFolder(to)}}
 	for _, s := range sides {
@@ -118,8 +115,8 @@ func (d *diffCommand) openSides(ctx context.Context, from, to string) (sides [2]
 	return sides, nil
 }
 
-// nameBranch reports whether one of two folders is called like a branch of the control plane, if there is
-// one: two folders are compared without.
+// nameBranch reports whether one of two folders has the name of a branch, if a control
+// plane exists.
 func (d *diffCommand) nameBranch(ctx context.Context, sides [2]side) bool {
 	quiet := d.input
 	if _, err := runGit(ctx, nil, "rev-parse", "--git-dir"); quiet.isPlain() || quiet.options.ControlPlane == "" && err != nil {
@@ -141,13 +138,13 @@ func (d *diffCommand) nameBranch(ctx context.Context, sides [2]side) bool {
 	})
 }
 
-// isPath reports whether an argument can be a folder only.
+// isPath reports whether an argument can only be a folder.
 func isPath(argument string) bool {
 	return filepath.IsAbs(argument) || strings.HasPrefix(argument, ".") || strings.HasSuffix(argument, "/")
 }
 
-// preferBranch decides what the name of a folder means that is the name of a branch too: that of an
-// environment stands for the environment, and another one is an error.
+// preferBranch resolves a name of both a folder and a branch: an environment's branch
+// wins, another branch is an error.
 func (d *diffCommand) preferBranch(ctx context.Context, s *side, environments []*model.Environment) error {
 	if !s.folder || isPath(s.argument) {
 		return nil
@@ -170,8 +167,8 @@ func (d *diffCommand) preferBranch(ctx context.Context, s *side, environments []
 	return err
 }
 
-// openSide lists the environments of a revision: one of the base may have others than the
-// base has now.
+// openSide lists a revision's environments, which may differ from the base's current
+// ones.
 func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 	s.in = &d.input
 	switch {
@@ -196,8 +193,8 @@ func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 	return err
 }
 
-// checkBase returns an error for a revision of an environment's branch that is taken for one of the base: it
-// has no environments, so that everything would seem to be removed.
+// checkBase returns an error for a revision of an environment's branch that was taken
+// for the base: everything would seem removed.
 func (d *diffCommand) checkBase(ctx context.Context, s *side) error {
 	base, err := d.input.source.Base(ctx)
 	if err != nil || base.Repo == nil {
@@ -214,8 +211,8 @@ func (d *diffCommand) checkBase(ctx context.Context, s *side) error {
 	return usageErrorf(fmt.Sprintf("write %s@%s", names[0], s.argument), "%s is no revision of the base, but was made from the branch of %s", s.argument, text.Join(names, " and "))
 }
 
-// noteAhead says that the base has commits that no environment has, where no side is a revision of the
-// base.
+// noteAhead notes base commits without an environment, unless a side is a base
+// revision.
 func (d *diffCommand) noteAhead(ctx context.Context, sides [2]side) {
 	environment := sides[0].environment
 	if sides[0].folder {
@@ -227,7 +224,6 @@ func (d *diffCommand) noteAhead(ctx context.Context, sides [2]side) {
 	d.input.noteAhead(ctx, func(base string) string { return fmt.Sprintf("fairlead diff %s %s shows it", environment, base) })
 }
 
-// noteBranches says which of the branches that the arguments name differ from those of origin.
 func (d *diffCommand) noteBranches(ctx context.Context, sides [2]side) {
 	if !d.input.isClone {
 		return
@@ -240,7 +236,7 @@ func (d *diffCommand) noteBranches(ctx context.Context, sides [2]side) {
 	for i, s := range sides {
 		switch name, _, _ := strings.Cut(s.argument, "~"); {
 		case s.folder:
-		case d.worktree != "" && i == 0 && s.argument == d.committed: // people see all that they have not pushed, or believe to
+		case d.worktree != "" && i == 0 && s.argument == d.committed: // users see what they have not pushed
 			isBase = s.environment == ""
 			if !isBase {
 				environments = []string{s.environment}
@@ -259,8 +255,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkSingleEnvironment returns an error for a folder that render --all has written, in which each
-// environment has its own folder.
+// checkSingleEnvironment rejects a folder of render --all.
 func checkSingleEnvironment(dir string) error {
 	r, err := readRecord(dir)
 	if err != nil {
@@ -278,7 +273,7 @@ func checkSingleEnvironment(dir string) error {
 	return usageErrorf("name the folder of one: "+text.Join(folders, " or "), "%s holds the folders of several environments", dir)
 }
 
-// checkNotBare returns an error for a bare repository, whose folder holds Git's own files.
+// checkNotBare rejects a bare repository.
 func checkNotBare(dir string) error {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -288,7 +283,7 @@ func checkNotBare(dir string) error {
 	return usageErrorf("name a checkout of its branch: git clone --branch BRANCH "+dir+" FOLDER", "%s is a bare Git repository, and has no files to compare", dir)
 }
 
-// resolveRevision sets the environment that the revision is of, if it is not of the base.
+// resolveRevision sets the environment of a revision outside of the base.
 func (s *side) resolveRevision(environments []*model.Environment) {
 	branch := strings.TrimPrefix(strings.TrimPrefix(s.argument, "refs/heads/"), "origin/")
 	if i := strings.IndexAny(branch, "^~"); i >= 0 {
@@ -307,7 +302,6 @@ func (s *side) resolveRevision(environments []*model.Environment) {
 	}
 }
 
-// comparedEnvironments returns the environments to compare: those of either side.
 func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
 	if sides[0].folder && sides[1].folder {
 		return []string{d.input.environment}, nil
@@ -339,8 +333,7 @@ func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
 	return names, err
 }
 
-// renderSides returns an environment on both sides. It prints the problems of a side that has some that stop
-// it, or a stack of it.
+// renderSides prints problems that stop a side or a stack.
 func (d *diffCommand) renderSides(ctx context.Context, environment string, sides [2]side) (both [2]source.Rendered, err error) {
 	both, err = d.readSides(ctx, environment, sides)
 	if err != nil || !both[0].Problems.Stops() && !both[1].Problems.Stops() {

@@ -18,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// doctorCommand is `fairlead doctor`.
 type doctorCommand struct {
 	app    *app
 	config string
@@ -34,8 +33,9 @@ func newDoctor(a *app) *cobra.Command {
 		Long: `Doctor reads the settings, and asks every repository that the control plane names,
 and its forge, whether the daemon can do its work there: read, push, open pull
 requests, set statuses. It runs the daemon's first cycle without writing, and names
-what would stop an environment. A daemon that runs is asked on which clusters a newer
-commit waited for a health check. It changes nothing.
+what would stop an environment, what would be proposed to each, and whether this
+version changes the schema of the ledger. A daemon that runs is asked on which
+clusters a newer commit waited for a health check. It changes nothing.
 
 Hooks and push rules refuse a push only when they see it: with --push, doctor pushes
 a branch to each repository that the daemon pushes to, and removes it at once.
@@ -84,8 +84,8 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 	return problem.WithHint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
 }
 
-// findHeldUp asks the daemon of the settings which clusters reported that a newer commit waited until a health check
-// ended; only a daemon knows. It says on stderr why one that runs does not tell.
+// findHeldUp asks the daemon for clusters where a newer commit waited for a health
+// check; only a daemon knows. It notes why a running daemon does not answer.
 func (d *doctorCommand) findHeldUp(ctx context.Context, settings *config.Settings) (held []doctor.HeldUp) {
 	if !settings.HasLedger() {
 		return nil
@@ -112,7 +112,6 @@ func (d *doctorCommand) findHeldUp(ctx context.Context, settings *config.Setting
 	return held
 }
 
-// findingsText returns a line for each finding, with its hint below.
 func findingsText(found []doctor.Finding, to *display.Stream) string {
 	colours := map[string]string{string(doctor.Warn): display.Yellow, string(doctor.Fail): display.Red, string(doctor.OK): display.Dim}
 	columns := []display.Column{{Colour: func(level string) string { return colours[level] }}, {}, {Fit: display.Wrap}}

@@ -19,13 +19,14 @@ import (
 
 // writesNothing are the commands that change nothing that others use, and why.
 var writesNothing = map[string]string{
-	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "schedule show": "", "schedule what-if": "", "stack list": "", "stack show": "", "stack graph": "", "stack plan": "", "verify": "",
+	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "schedule export": "", "schedule show": "", "schedule what-if": "", "stack list": "", "stack show": "", "stack graph": "", "stack plan": "", "verify": "",
 	"status": "", "history": "", "simulate": "", "wait": "", "ephemeral list": "", "pr list": "", "pr show": "", "pr diff": "", "pr view": "",
 	"doctor": "", "open": "opens a browser", "schema": "", "version": "", "help": "",
-	"cluster list": "", "cluster plan": "", "cluster show": "",
+	"cluster import": "a file of this machine, with --write", "cluster list": "", "cluster plan": "", "cluster show": "",
 	"fleet behind": "", "fleet clusters": "", "fleet compare": "", "fleet dora": "", "fleet drift": "", "fleet refusals": "", "fleet history": "", "fleet lead-time": "", "fleet list": "", "fleet where": "",
 	"fleet export": "", "fleet import": "fills an empty ledger, and refuses all else", "fleet rebuild": "the ledger, from what Git holds",
 	"completion bash": "", "completion fish": "", "completion powershell": "", "completion zsh": "",
+	"install daemon": "prints, or a folder of this machine", "install agent": "the same", "plugin": "a link of this machine",
 	"serve": "write: false in the settings is its dry run", "init": "fills what is empty, and refuses all else", "demo": "a folder of its own",
 }
 
@@ -47,7 +48,18 @@ var dryRuns = []dryRun{
 	{"approve", nil, "approve stage main --control-plane $CP", "commit to stage of "},
 	{"approve-plan", nil, "approve-plan dev checkout/dev/eks --inputs $INPUTS --control-plane $CP", "commit to dev of "},
 	{"stack clone", nil, "stack clone dev checkout/dev checkout/green --control-plane $CP", "commit to dev of "},
+	{"stack pin", nil, "stack pin dev checkout/dev --config $SETTINGS", "commit to dev of "},
 	{"stack teardown", nil, "stack teardown dev checkout/dev --control-plane $CP", "commit to dev of "},
+	{"create cluster-type", nil, "create cluster-type gpu -e dev --control-plane $CP", "commit to dev of "},
+	{"create policy", nil, "create policy all -e dev --targets everything --cluster-types everything --control-plane $CP --pull-request", "commit to fairlead/change/create/dev-schedulingpolicy-all of "},
+	{"create config", nil, "create config extra --data A=b --control-plane $CP", "commit to main of "},
+	{"create template", nil, "create template small --type namespace --file " + os.DevNull + " --control-plane $CP", "commit to main of "},
+	{"create workload", nil, "create workload cart --control-plane $CP", "commit to main of "},
+	{"create target", nil, "create target hello/two -e dev --manifest repo=https://git.example --manifest branch=main --manifest path=. --control-plane $CP", "commit to main of "},
+	{"create registration", nil, "create registration shop --repo $FOLDERS --path ./shop --control-plane $CP", "commit to main of "},
+	{"create environment", nil, "create environment qa --from dev --before stage --control-plane $CP", "commit to qa of "},
+	{"set", nil, "set -e dev cluster-type/cloud labels.size=large --control-plane $CP", "commit to dev of "},
+	{"delete", nil, "delete policy/hello -e dev --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP --pull-request", "commit to fairlead/change/hold/dev of "},
@@ -139,6 +151,7 @@ func newOperatorWorld(t *testing.T) *operatorWorld {
 	w.git("-C", at("work"), "push", "--quiet")
 	w.git("init", "--quiet", "--bare", "--initial-branch", "main", at("folders.git"))
 	w.git("clone", "--quiet", at("folders.git"), at("folders"))
+	w.write("folders/shop/shop.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: shop}\n")
 	for _, folder := range []string{"one", "two"} {
 		w.write("folders/"+folder+"/app.yaml", "in: "+folder+"\n")
 	}
@@ -236,6 +249,7 @@ metadata: {name: stacks}
 spec:
   state: {bucket: zlifecycle-prod-tfstate-zmart, region: us-east-1}
   modules: {repo: "https://git.example/gitops"}
+  follow: {modules: false}
 ---
 apiVersion: stable.cloudknit.io/v1
 kind: Environment
@@ -245,7 +259,13 @@ spec:
   envName: dev
   components:
     - {name: eks, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}}
+    - {name: moving, type: terraform, autoApprove: true, module: {source: "https://git.example/moving?ref=main"}}
 `)
+	settings, err := os.ReadFile(filepath.Join(w.dir, "fairlead.yaml"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.write("fairlead.yaml", string(settings)+"map: {https://git.example/moving: folders.git}\n")
 	w.git("-C", work, "add", ".")
 	w.git("-C", work, "commit", "--quiet", "--message", "a stack")
 	w.git("-C", work, "push", "--quiet")
@@ -254,5 +274,5 @@ spec:
 	object := w.git("--git-dir", filepath.Join(w.dir, "gitops.git"), "show", "dev:environments/checkout/dev/eks/objects/terraform.yaml")
 	_, after, _ := strings.Cut(object, "fairlead.io/inputs: ")
 	inputs, _, _ := strings.Cut(after, "\n")
-	w.names = strings.NewReplacer("$CP", filepath.Join(w.dir, "control-plane.git"), "$INPUTS", strings.Trim(inputs, `"`))
+	w.names = strings.NewReplacer("$CP", filepath.Join(w.dir, "control-plane.git"), "$SETTINGS", filepath.Join(w.dir, "fairlead.yaml"), "$INPUTS", strings.Trim(inputs, `"`))
 }

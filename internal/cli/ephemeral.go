@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +54,7 @@ func newEphemeralCreate(cc *commandContext) *cobra.Command {
 	types := ""
 	c := cc.newEphemeralChange("create NAME", "Make an environment for a time from another one", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
 		var err error
-		made.ClusterTypes, err = parseSelector(types)
+		made.ClusterTypes, err = parseSelector("--selector", types)
 		if err != nil {
 			return ephemeral.Result{}, err
 		}
@@ -69,14 +68,15 @@ func newEphemeralCreate(cc *commandContext) *cobra.Command {
 	f.StringVar(&made.From, "from", "", "the `environment` that it is a copy of")
 	addDurationFlag(f, &made.TTL, "ttl", 48*time.Hour, "how `long` it lives, at most 720h")
 	f.StringVar(&types, "selector", "", "`labels` of the cluster types that it has, as in size=small,region!=eu (default: all)")
+	f.BoolVar(&made.AllStacks, "stacks", false, "have a copy of every stack")
 	f.StringArrayVar(&made.Stacks, "stack", nil, "a stack that it has a copy of: `TEAM/STACK` (repeatable; default: none)")
+	f.UintVar(&made.MaxComponents, "max-components", 50, "the most `components` that its stacks may have in total; 0 for no limit")
 	f.StringVar(&made.Base, "base", "", "the `commit` of the base that it has (default: that of --from now)")
 	_ = c.RegisterFlagCompletionFunc("from", cc.completeNames)
 	_ = c.RegisterFlagCompletionFunc("base", cc.completeCommits)
 	return c
 }
 
-// newEphemeralChange returns a command that changes one ephemeral environment.
 func (cc *commandContext) newEphemeralChange(use, short string, do func(context.Context, *ephemeral.Client, string) (ephemeral.Result, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: checkArguments(1, 1),
@@ -127,7 +127,6 @@ func (cc *commandContext) openEphemerals(ctx context.Context, who git.Signature)
 	return d, cc.withControlPlaneHint(err)
 }
 
-// ephemeralList is what `fairlead ephemeral list` prints.
 type ephemeralList struct {
 	Environments []ephemeral.Item `json:"environments"`
 	// Problems are those of branches that are not ephemeral environments.
@@ -215,28 +214,11 @@ func ephemeralRow(e ephemeral.Item, now time.Time) []any {
 	return row
 }
 
-// parseSelector parses key=value, key!=value, key and !key, separated by commas.
-func parseSelector(text string) (model.Selector, error) {
-	var s model.Selector
-	if text == "" {
-		return s, nil
-	}
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		key, value, equals := strings.Cut(part, "=")
-		r := model.Requirement{Key: key, Operator: model.Exists}
-		switch {
-		case equals && strings.HasSuffix(key, "!"):
-			r = model.Requirement{Key: strings.TrimSuffix(key, "!"), Operator: model.NotIn, Values: []string{value}}
-		case equals:
-			r.Operator, r.Values = model.In, []string{strings.TrimPrefix(value, "=")}
-		case strings.HasPrefix(part, "!"):
-			r = model.Requirement{Key: part[1:], Operator: model.DoesNotExist}
-		}
-		if r.Key == "" || strings.ContainsAny(r.Key, "! ()") {
-			return s, usageErrorf("as in size=small,region!=eu,edge,!old; spec.clusterTypes of the Ephemeral can say more", "--selector %s cannot be read", text)
-		}
-		s.Requirements = append(s.Requirements, r)
+// parseSelector parses a label selector that a flag has; "" selects everything.
+func parseSelector(flag, text string) (model.Selector, error) {
+	s, ok := model.ParseSelector(text)
+	if !ok {
+		return s, usageErrorf("as in size=small,region!=eu,edge,!old,zone in (a,b)", "%s %s cannot be read", flag, text)
 	}
 	return s, nil
 }

@@ -17,30 +17,26 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// The exit codes, the same for all commands.
+// The exit codes of all commands.
 const (
 	exitOK          = 0
-	exitFailed      = 1 // an operation failed
-	exitUsage       = 2 // the command was called wrongly, or names what does not exist
-	exitProblems    = 3 // the control plane has problems
-	exitDifferences = 4 // diff found differences, or version a newer release
+	exitFailed      = 1
+	exitUsage       = 2 // called wrongly, or a name does not exist
+	exitProblems    = 3
+	exitDifferences = 4 // diff found differences, or version found a newer release
 )
 
 var (
-	// errDiffers means that there are differences. It sets the exit code and is not printed.
-	errDiffers = errors.New("there are differences")
-	// errInterrupted means that a signal stopped the program.
+	// errDiffers only sets the exit code.
+	errDiffers     = errors.New("there are differences")
 	errInterrupted = errors.New("interrupted")
-	// errUsage is the kind of error of a command that was called wrongly.
-	errUsage = errors.New("called wrongly")
+	errUsage       = errors.New("called wrongly")
 )
 
-// usageErrorf returns the error of a command that was called wrongly.
 func usageErrorf(hint, format string, args ...any) error {
 	return &problem.Refusal{Reason: fmt.Sprintf(format, args...), Advice: hint, Kind: errUsage}
 }
 
-// newUnknownError returns the usage error of a name that is none of known.
 func newUnknownError(kind, name string, known []string) error {
 	if kind == "environment" && len(known) == 0 {
 		return newNoEnvironmentsError("there is no environment " + name)
@@ -55,39 +51,33 @@ func newUnknownError(kind, name string, known []string) error {
 	return usageErrorf(hint, "there is no %s %s", kind, name)
 }
 
-// newUnknownStageError returns the usage error of an environment that a chain does not have.
 func newUnknownStageError(chain status.Chain, name string) error {
 	names := list.Convert(chain.Stages, func(s status.Stage) string { return s.Environment })
 	return newUnknownError("environment", name, names)
 }
 
-// newNoEnvironmentsError returns the usage error of a repository that is probably no control plane.
 func newNoEnvironmentsError(what string) error {
 	return usageErrorf("a control plane has objects of kind Environment in .environments/ of its base; in another folder, name it with --control-plane",
 		"%s: this control plane has none", what)
 }
 
-// newNoControlPlaneError returns the usage error of a folder or a repository that is no control plane.
 func newNoControlPlaneError(what string) error {
 	return usageErrorf("fairlead init creates a control plane; run the command in a clone of one, or name it with --control-plane", "%s", what)
 }
 
-// problemsError means that problems stop an environment, or the command.
 type problemsError struct {
 	summary    string
-	list       problem.List // those that have not been printed yet
+	list       problem.List // not printed yet
 	ofSettings bool
 }
 
-// Error returns the summary.
 func (e *problemsError) Error() string { return e.summary }
 
-// newProblemsError returns the error of a control plane with problems.
 func newProblemsError(list problem.List) *problemsError {
 	return &problemsError{summary: "the control plane has " + display.CountProblems(list.Count()), list: list}
 }
 
-// exitCode returns the exit code for an error; nothing else decides it.
+// exitCode alone decides the exit code.
 func exitCode(err error) int {
 	var query *explain.QueryError
 	var problems *problemsError
@@ -106,7 +96,6 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// reportError prints an error with its problems and its hint.
 func (a *app) reportError(err error) {
 	if err == nil || errors.Is(err, errDiffers) {
 		return
@@ -119,7 +108,7 @@ func (a *app) reportError(err error) {
 		shown, folded := display.FoldFollowUps(problems.list, func(p problem.Problem) bool { return p.Warning }, "", a.stderr)
 		fmt.Fprint(a.stderr, display.FormatProblems(shown, a.stderr)+folded)
 	}
-	for line := range strings.Lines(err.Error()) { // one for each of several that were joined
+	for line := range strings.Lines(err.Error()) { // joined errors
 		fmt.Fprintf(a.stderr, "fairlead: %s%s\n", a.stderr.Paint(display.Red, "error: "), display.SanitizeLine(strings.TrimRight(line, "\n")))
 	}
 	if hint := a.adaptHint(findHint(err)); hint != "" {
@@ -127,7 +116,7 @@ func (a *app) reportError(err error) {
 	}
 }
 
-// adaptHint returns a hint that names the flag --map for a command that has none: its settings have that.
+// adaptHint replaces --map for commands without it, whose settings have the map.
 func (a *app) adaptHint(hint string) string {
 	if !a.hasNoMap {
 		return hint
@@ -157,7 +146,7 @@ func findHint(err error) string {
 	return ""
 }
 
-// problemSet maps each problem to the environments that have it; "" stands for all.
+// problemSet maps problems to environments; "" means all.
 type problemSet map[problem.Problem][]string
 
 func (f problemSet) add(environment string, list problem.List) {
@@ -166,8 +155,7 @@ func (f problemSet) add(environment string, list problem.List) {
 	}
 }
 
-// addNew adds the problems that are not in the set yet: a problem of all environments is
-// not reported again as that of one.
+// addNew skips known problems: those of all environments are not repeated for one.
 func (f problemSet) addNew(environment string, list problem.List) {
 	for _, p := range list {
 		if _, known := f[p]; !known {

@@ -21,11 +21,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// explainCommand is `fairlead explain`.
 type explainCommand struct {
 	app   *app
 	input input
-	from  string // what a plan for clusters begins with
+	from  string // start of a plan for clusters
 }
 
 func newExplain(a *app) *cobra.Command {
@@ -76,10 +75,9 @@ prints it. It answers from what can be read, even if the control plane has probl
 	return c
 }
 
-// completeObjects offers the names of what an environment has, or of the environments that they begin
-// with.
+// completeObjects offers an environment's objects, or environments.
 func (e *explainCommand) completeObjects(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	e.input.stderr = func() io.Writer { return io.Discard } // the shell would show it in the line that is typed
+	e.input.stderr = func() io.Writer { return io.Discard } // the shell would show it in the typed line
 	if len(args) > 0 || e.input.openSource(c.Context()) != nil {
 		return nil, completedInOrder
 	}
@@ -117,7 +115,7 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 		return err
 	}
 	name := names[0]
-	if len(names) > 1 { // the name may have its environment with it, as get --output name prints it
+	if len(names) > 1 { // the query may start with its environment, as get --output name prints it
 		environment, rest, _ := strings.Cut(query, "/")
 		if !slices.Contains(names, environment) || rest == "" {
 			return newAmbiguityError(names)
@@ -146,8 +144,8 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 	return e.app.printValue(answer, []string{answer.Query}, answer.Text)
 }
 
-// findClusters returns what returns the clusters that a plan for an environment begins with: those that flags
-// name, or that the output has. The input is as it was written.
+// findClusters returns the start of a plan: flags, else the output. written is the
+// input before it was opened.
 func (e *explainCommand) findClusters(ctx context.Context, m *model.Model, written input) (func() []provision.State, error) {
 	d := diffCommand{app: e.app, input: written}
 	var args []string
@@ -175,8 +173,7 @@ func (e *explainCommand) findClusters(ctx context.Context, m *model.Model, writt
 	return func() []provision.State { return provision.NewStates(r.Model) }, nil
 }
 
-// readOutputClusters returns the clusters that the output of an environment has; none if that cannot be read,
-// which is a note.
+// readOutputClusters returns none, with a note, for an unreadable output.
 func (e *explainCommand) readOutputClusters(ctx context.Context, m *model.Model) []provision.State {
 	lists := clusterListCommand{commandContext: newCommandContext(e.app), input: e.input}
 	manifests, err := lists.readOutputManifests(ctx, m)

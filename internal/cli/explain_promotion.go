@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
-// newExplainPromotion returns `fairlead explain promotion`.
 func newExplainPromotion(a *app) *cobra.Command {
 	e := &promotionExplainer{commandContext: newCommandContext(a)}
 	c := &cobra.Command{
@@ -24,12 +23,11 @@ func newExplainPromotion(a *app) *cobra.Command {
 on it, and the verdict on the one that comes next, each as a tree of conditions with their
 reasons, how long each may last, and when something in them may change by itself.
 
-With --lanes FOLDER/* it also shows which commits would not have to wait for others if each
-file and folder in FOLDER of the base were a lane: a part that is promoted by itself. It does
-so without the flag for the lanes of the Promotion. A lane could move if that changes no
-objects of another lane, and makes its own as they were verified in the environments before:
-both are found out by rendering. Fairlead does not promote by lanes yet; this only shows what
-they would change.`,
+If the Promotion has lanes, parts of the base that are promoted by themselves, it also shows
+what each of them waits for. A lane moves if that changes no objects of another lane, and makes
+its own as they were verified in the environments before: both are found out by rendering.
+With --lanes FOLDER/* it shows which commits would not have to wait for others if each file
+and folder in FOLDER of the base were a lane.`,
 		Example: `  fairlead explain promotion stage
   fairlead explain promotion prod --lanes 'workloads/*'`,
 		Args:              checkArguments(1, 1),
@@ -41,7 +39,6 @@ they would change.`,
 	return c
 }
 
-// promotionExplainer is `fairlead explain promotion`.
 type promotionExplainer struct {
 	*commandContext
 	lanes string

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// checkLocations checks the values of all flags that take the location of a repository or of a page,
-// which the word for their value in the help says.
+// checkLocations checks flags for repositories or pages, which it recognizes by the
+// value's name in the help.
 func checkLocations(c *cobra.Command) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if err != nil {
@@ -40,8 +40,7 @@ func checkLocations(c *cobra.Command) (err error) {
 	return err
 }
 
-// checkLocation returns an error for the location of a repository that is a URL without its scheme,
-// unless there is a folder of that name: it would be taken for one.
+// checkLocation rejects a URL without scheme unless a folder has that name.
 func checkLocation(flag, location string) error {
 	guess := giturl.GuessRepositoryURL(location)
 	if _, err := os.Stat(location); guess == "" || err == nil {
@@ -50,8 +49,8 @@ func checkLocation(flag, location string) error {
 	return usageErrorf(fmt.Sprintf("did you mean %s? A folder is ./%s", guess, location), "%s %s has no scheme, and there is no such folder", flag, location)
 }
 
-// checkPage returns an error for what is not the URL of a page; HOST:PORT is one without TLS, and "" is
-// as without the flag, which the CI workflows rely on.
+// checkPage accepts HOST:PORT without TLS, and "" as no flag, which the CI workflows
+// rely on.
 func checkPage(flag, page string) error {
 	if page == "" {
 		return nil

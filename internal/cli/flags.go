@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// parsePairs parses the values of a flag of the form KEY=VALUE. Where the key is a URL, which
-// may contain "=", the last "=" separates them.
+// parsePairs parses KEY=VALUE flags. In URLs, which may contain "=", the last "="
+// separates.
 func parsePairs(flag, form string, values []string) (map[string]string, error) {
 	pairs := map[string]string{}
 	for _, v := range values {
@@ -34,23 +34,20 @@ func parsePairs(flag, form string, values []string) (map[string]string, error) {
 	return pairs, nil
 }
 
-// singleValue is a flag that may be set once: a second value would silently replace the first.
+// singleValue rejects a second value, which would silently replace the first.
 type singleValue struct {
 	flag  string
 	value *string
 	set   bool
 }
 
-// String returns the value.
 func (s *singleValue) String() string { return *s.value }
 
-// Type returns the word for the value in the help.
 func (s *singleValue) Type() string { return "name" }
 
-// Set sets the value; a second, different one is an error.
 func (s *singleValue) Set(value string) error {
 	switch {
-	case s.set && value != *s.value: // completion sets the same one again
+	case s.set && value != *s.value: // completion sets the same value again
 		return usageErrorf("run the command once for each", "%s is given twice", s.flag)
 	case value == "":
 		return usageErrorf("leave the flag out, or name one", "%s has no name", s.flag)
@@ -59,19 +56,16 @@ func (s *singleValue) Set(value string) error {
 	return nil
 }
 
-// duration is a flag for a length of time, which may be in days.
+// duration accepts days.
 type duration struct {
 	flag  string
 	value *time.Duration
 }
 
-// String returns the value.
 func (d duration) String() string { return d.value.String() }
 
-// Type returns the word for the value in the help.
 func (d duration) Type() string { return "duration" }
 
-// Set sets the value.
 func (d duration) Set(given string) error {
 	value, err := text.ParseDuration(given)
 	if err != nil {
@@ -81,18 +75,15 @@ func (d duration) Set(given string) error {
 	return nil
 }
 
-// addDurationFlag adds a flag for a length of time, with its default.
 func addDurationFlag(f *pflag.FlagSet, value *time.Duration, name string, without time.Duration, usage string) {
 	*value = without
 	f.Var(duration{name, value}, name, usage)
 }
 
-// addMissingValuesFlag adds the flag that corresponds to the setting missingValues.
 func addMissingValuesFlag(f *pflag.FlagSet, o *render.Options) {
 	f.BoolVar(&o.PublishMissing, "publish-missing-values", false, "publish null and missing values as <no value>, with a warning (the setting missingValues: publish)")
 }
 
-// checkSubcommand checks the arguments of a command that only has subcommands.
 func checkSubcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -105,7 +96,6 @@ func checkSubcommand(c *cobra.Command, args []string) error {
 	return usageErrorf(hint, "%s has no command %q", c.CommandPath(), args[0])
 }
 
-// checkArguments checks the number of arguments.
 func checkArguments(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		hint := fmt.Sprintf("call it as %q; %s --help says more", c.UseLine(), c.CommandPath())
@@ -121,14 +111,13 @@ func checkArguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// newFlagError returns the usage error of a flag that cannot be parsed.
 func newFlagError(c *cobra.Command, err error) error {
 	var usage *problem.Refusal
 	var unknown *pflag.NotExistError
 	switch {
-	case errors.As(err, &usage): // of one of our own flags
+	case errors.As(err, &usage): // of our own flags
 		return usage
-	case c.HasSubCommands() && c.Use == c.Name() && c.Flags().NArg() > 0: // the flag may belong to the command that was meant
+	case c.HasSubCommands() && c.Use == c.Name() && c.Flags().NArg() > 0: // the flag may belong to the intended subcommand
 		return checkSubcommand(c, c.Flags().Args())
 	}
 	hint := c.CommandPath() + " --help lists the flags"

@@ -55,12 +55,11 @@ func newFleetList(cc *commandContext) *cobra.Command {
 	return c
 }
 
-// clusterToken is the key of a cluster.
 type clusterToken struct {
 	Cluster string `json:"cluster"`
-	Epoch   int    `json:"epoch"` // how often it was renewed
+	Epoch   int    `json:"epoch"` // number of renewals
 	Key     string `json:"key,omitempty"`
-	// Renewal is what was written to renew it; nil if it was not renewed.
+	// Renewal is the written renewal, or nil.
 	Renewal *actions.Result `json:"renewal,omitempty"`
 }
 
@@ -93,7 +92,6 @@ refused at once.`,
 	return c
 }
 
-// readToken returns the key of a cluster, after it was renewed if it is to be.
 func (cc *commandContext) readToken(ctx context.Context, cluster string, renew bool) (clusterToken, error) {
 	token := clusterToken{Cluster: cluster}
 	if err := ledger.CheckClusterName(cluster); err != nil {
@@ -128,7 +126,6 @@ func (cc *commandContext) readToken(ctx context.Context, cluster string, renew b
 	return token, err
 }
 
-// findEpoch returns the epoch of the key of a cluster, and renews it if it is to be.
 func (cc *commandContext) findEpoch(ctx context.Context, token *clusterToken, renew bool) (ledger.Epoch, error) {
 	if !renew {
 		d, err := cc.openSession(ctx, git.Signature{})
@@ -146,7 +143,6 @@ func (cc *commandContext) findEpoch(ctx context.Context, token *clusterToken, re
 	return epoch, cc.explainActionError(err)
 }
 
-// printToken prints a key, and on standard error how it was renewed.
 func (cc *commandContext) printToken(ctx context.Context, token clusterToken) error {
 	if token.Renewal != nil && cc.app.isText() && !cc.app.dryRun {
 		fmt.Fprint(cc.app.stderr, doneText(*token.Renewal))

@@ -50,8 +50,8 @@ Adopt asks the ledger first, if the settings or --url say where it is.`,
 	return c
 }
 
-// requireAdoptable returns an error if the ledger knows that no other cluster can have the name of one: the
-// daemon would not let it either.
+// requireAdoptable returns an error if the ledger knows that the daemon would refuse
+// the adoption.
 func (cc *commandContext) requireAdoptable(ctx context.Context, name string) error {
 	err := cc.readSettings()
 	if err != nil {
@@ -77,7 +77,6 @@ func (cc *commandContext) requireAdoptable(ctx context.Context, name string) err
 	return nil
 }
 
-// checkAdoptable returns why no other cluster can have the name of one.
 func checkAdoptable(c fleetview.Cluster) error {
 	contest := c.Contest
 	switch {

@@ -18,23 +18,22 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/web"
 )
 
-// fleetAsker asks questions about the clusters of all environments.
+// fleetAsker queries the clusters of all environments.
 type fleetAsker interface {
-	// askFleet decodes the answer of a question: see [fleetview.View.Answer].
+	// askFleet decodes the answer of a query: see [fleetview.View.Answer].
 	askFleet(ctx context.Context, question string, values url.Values, into any) error
 	// Close frees what askFleet used.
 	Close()
 }
 
-// addFleetFlags adds the flags of a command that asks about the fleet.
 func (cc *commandContext) addFleetFlags(c *cobra.Command) {
 	c.Flags().StringVar(&cc.daemonURL, "url", "", "ask the daemon whose page is at this `URL` (default: listen of the settings)")
 	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+")")
 	cc.app.addTableFlag(c)
 }
 
-// openFleet returns what answers questions: the daemon of --url or of the settings, or else the store of
-// the settings, which it says.
+// openFleet returns the daemon of --url or the settings, or else, with a note, the
+// settings' store.
 func (cc *commandContext) openFleet(ctx context.Context) (fleetAsker, error) {
 	daemon, absence, err := cc.findFleetDaemon(ctx)
 	if err != nil {
@@ -46,8 +45,8 @@ func (cc *commandContext) openFleet(ctx context.Context) (fleetAsker, error) {
 	return daemon, nil
 }
 
-// findFleetDaemon returns the daemon of --url or of the settings; absence is why there is none that
-// answers, while the settings have a ledger.
+// findFleetDaemon returns the daemon of --url or the settings. absence explains why
+// none answers although the settings have a ledger.
 func (cc *commandContext) findFleetDaemon(ctx context.Context) (daemon daemonClient, absence string, err error) {
 	if cc.daemonURL != "" {
 		return daemonClient{cc.daemonURL}, "", nil
@@ -76,8 +75,7 @@ func (cc *commandContext) findFleetDaemon(ctx context.Context) (daemon daemonCli
 	return daemon, "", err
 }
 
-// requireFleetDaemon returns the daemon of --url or of the settings. It is an error if none answers: what
-// decides must not decide by the reports of yesterday.
+// requireFleetDaemon requires a daemon: old reports must not decide anything.
 func (cc *commandContext) requireFleetDaemon(ctx context.Context) (fleetAsker, error) {
 	daemon, absence, err := cc.findFleetDaemon(ctx)
 	if err != nil {
@@ -89,7 +87,6 @@ func (cc *commandContext) requireFleetDaemon(ctx context.Context) (fleetAsker, e
 	return daemon, nil
 }
 
-// askFleet asks the daemon.
 func (d daemonClient) askFleet(ctx context.Context, question string, values url.Values, into any) error {
 	address := d.pageURL() + "api/v1/fleet/" + question
 	if len(values) > 0 {
@@ -113,13 +110,12 @@ func (d daemonClient) askFleet(ctx context.Context, question string, values url.
 	return problem.WithHint(errors.New(refused.Error), refused.Hint)
 }
 
-// storedFleet answers from the store of the settings.
 type storedFleet struct {
 	store *ledgerdb.Store
 	view  fleetview.View
 }
 
-// openLedger opens the store of the settings for reading, and says so, and why no daemon is asked.
+// openLedger opens the settings' store for reading, with a note.
 func (cc *commandContext) openLedger(ctx context.Context, why string) (fleetAsker, error) {
 	s, place := &storedFleet{}, cc.settings.LedgerFile()
 	var known *recorder.Recorder
@@ -156,7 +152,6 @@ func (cc *commandContext) openLedger(ctx context.Context, why string) (fleetAske
 	return s, nil
 }
 
-// askFleet asks the store.
 func (s *storedFleet) askFleet(ctx context.Context, question string, values url.Values, into any) error {
 	answer, err := s.view.Answer(ctx, question, values)
 	var unknown *fleetview.UnknownError
@@ -176,14 +171,13 @@ func (s *storedFleet) askFleet(ctx context.Context, question string, values url.
 	return err
 }
 
-// Close closes the store.
 func (s *storedFleet) Close() {
 	if s.store != nil {
-		_ = s.store.Close() // it was only read
+		_ = s.store.Close() // read only
 	}
 }
 
-// askAll returns all parts of a list.
+// askAll returns all pages of a list.
 func askAll[T any](ctx context.Context, of fleetAsker, question string, values url.Values) ([]T, error) {
 	all := []T{}
 	for {
@@ -200,7 +194,7 @@ func askAll[T any](ctx context.Context, of fleetAsker, question string, values u
 	}
 }
 
-// newValues returns parameters, without those that are "".
+// newValues omits empty parameters.
 func newValues(pairs ...string) url.Values {
 	values := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -12,19 +12,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
-// fleetCommand is a command that asks about the fleet.
 type fleetCommand struct {
 	*commandContext
 	environment, clusterType, cluster string
 }
 
-// addEnvironmentFlag adds the flag that names the environment that a question is about.
 func (f *fleetCommand) addEnvironmentFlag(c *cobra.Command) {
 	c.Flags().StringVarP(&f.environment, "environment", "e", "", "only the clusters of this `environment`")
 	_ = c.RegisterFlagCompletionFunc("environment", f.completeNames)
 }
 
-// ask opens what answers questions, and calls do with it.
 func (f *fleetCommand) ask(ctx context.Context, do func(fleetAsker) error) error {
 	of, err := f.openFleet(ctx)
 	if err != nil {
@@ -73,7 +70,6 @@ folder of its cluster type holds, whichever commit it names.`,
 	return c
 }
 
-// newClustersListing returns clusters as a table.
 func newClustersListing(all []fleetview.Cluster, now time.Time) listing {
 	l := listing{value: all, empty: "no cluster\n", colour: standingColour, columns: []column{
 		{key: "name"}, {key: "environment"}, {key: "clusterType"}, {key: "standing"}, {key: "revision"}, {key: "since"}, {key: "lastSeen"}, {key: "why", fit: display.Wrap},
@@ -91,7 +87,6 @@ func newClustersListing(all []fleetview.Cluster, now time.Time) listing {
 	return l
 }
 
-// standingColour returns the colour of how a cluster stands.
 func standingColour(cell string) string {
 	switch cell {
 	case ledger.ClassReady.String():

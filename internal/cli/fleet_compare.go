@@ -47,7 +47,7 @@ and on how many clusters each runs. A workload that one of the two does not have
 	return c
 }
 
-// findSilentEnvironments returns the environments of which no workload is known.
+// findSilentEnvironments returns the environments without known workloads.
 func findSilentEnvironments(found []fleetview.Comparison, environments []string) []string {
 	return slices.DeleteFunc(slices.Clone(environments), func(name string) bool {
 		return slices.ContainsFunc(found, func(c fleetview.Comparison) bool {
@@ -56,12 +56,11 @@ func findSilentEnvironments(found []fleetview.Comparison, environments []string)
 	})
 }
 
-// newComparisonsListing returns what environments run as a table: what differs, or all.
 func newComparisonsListing(found []fleetview.Comparison, environments []string, all bool) listing {
 	l := listing{empty: fmt.Sprintf("%s and %s run the same\n", environments[0], environments[1]), columns: []column{
 		{key: "workload"}, {key: environments[0], fit: display.Wrap}, {key: environments[1], fit: display.Wrap}, {key: "object", wide: true},
 	}}
-	if len(found) == 0 { // neither the same, nor different
+	if len(found) == 0 { // neither equal nor different
 		l.empty = fmt.Sprintf("no cluster of %s or %s has reported a workload\n", environments[0], environments[1])
 	}
 	shown := []fleetview.Comparison{}
@@ -80,7 +79,6 @@ func newComparisonsListing(found []fleetview.Comparison, environments []string, 
 	return l
 }
 
-// runsText returns versions, and on how many clusters each runs if there are several.
 func runsText(runs []fleetview.Run) string {
 	var all []string
 	for _, r := range runs {
@@ -143,7 +141,6 @@ func (f *fleetCommand) printLeadTimes(ctx context.Context, since time.Time) erro
 	})
 }
 
-// newLeadTimesListing returns how long outputs took as a table.
 func newLeadTimesListing(all []fleetview.LeadTime, now time.Time) listing {
 	l := listing{value: all, names: []string{}, empty: "no output was merged in this time\n", columns: []column{
 		{key: "environment"}, {key: "output"}, {key: "merged"}, {key: "clusters"}, {key: "failed"}, {key: "p50"}, {key: "p95"}, {key: "slowest"}, {key: "lead"},
@@ -158,13 +155,12 @@ func newLeadTimesListing(all []fleetview.LeadTime, now time.Time) listing {
 	return l
 }
 
-// count is a number in a table that may not be known.
+// count is a possibly unknown number in a table.
 type count struct {
 	number  int
 	unknown bool
 }
 
-// String returns the number for people.
 func (c count) String() string {
 	if c.unknown {
 		return "unknown"
@@ -172,7 +168,6 @@ func (c count) String() string {
 	return fmt.Sprint(c.number)
 }
 
-// ExactText returns the number for programs.
 func (c count) ExactText() string {
 	if c.unknown {
 		return ""

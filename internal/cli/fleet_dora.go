@@ -55,7 +55,6 @@ func (f *fleetCommand) printMonths(ctx context.Context, since time.Time) error {
 	})
 }
 
-// newMonthsListing returns the figures of months as a table.
 func newMonthsListing(all []fleetview.Month) listing {
 	l := listing{value: all, empty: "no output was merged in this time\n", columns: []column{
 		{key: "environment"}, {key: "month"}, {key: "deployments"}, {key: "lead"}, {key: "failed"}, {key: "restore"}, {key: "known", wide: true},
@@ -66,10 +65,9 @@ func newMonthsListing(all []fleetview.Month) listing {
 	return l
 }
 
-// maybeElapsed is a number of seconds in a table; nil if it is not known.
+// maybeElapsed is in seconds; nil if unknown.
 type maybeElapsed struct{ seconds *int }
 
-// String returns the time for people.
 func (e maybeElapsed) String() string {
 	if e.seconds == nil {
 		return ""
@@ -77,7 +75,6 @@ func (e maybeElapsed) String() string {
 	return display.FormatAge(time.Duration(*e.seconds) * time.Second)
 }
 
-// ExactText returns the seconds for programs.
 func (e maybeElapsed) ExactText() string {
 	if e.seconds == nil {
 		return ""
@@ -85,10 +82,8 @@ func (e maybeElapsed) ExactText() string {
 	return fmt.Sprint(*e.seconds)
 }
 
-// share is how many of some outputs a table counts.
 type share struct{ number, of int }
 
-// String returns the numbers for people, and how many percent that is.
 func (s share) String() string {
 	if s.of == 0 {
 		return ""
@@ -96,5 +91,4 @@ func (s share) String() string {
 	return fmt.Sprintf("%d of %d (%d%%)", s.number, s.of, (200*s.number+s.of)/(2*s.of))
 }
 
-// ExactText returns the number for programs.
 func (s share) ExactText() string { return fmt.Sprint(s.number) }

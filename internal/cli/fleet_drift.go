@@ -28,7 +28,6 @@ that were never in the output are other people's, and not listed.`,
 	})
 }
 
-// newDriftListing returns what differs as a table, and of how many clusters that is not known.
 func newDriftListing(environment string, all []fleetview.Drift, counts agentCounts) listing {
 	l := listing{value: all, columns: []column{
 		{key: "cluster"}, {key: "clusterType"}, {key: "drift"}, {key: "object"}, {key: "target"}, {key: "message", fit: display.Wrap},
@@ -51,18 +50,15 @@ func newDriftListing(environment string, all []fleetview.Drift, counts agentCoun
 	return l
 }
 
-// sayNoCluster says that nothing is known of an environment.
 func sayNoCluster(environment string) string {
 	return fmt.Sprintf("no cluster of %s has reported\n", environment)
 }
 
-// connectAgent says how an agent is connected.
 const connectAgent = "Connect one:\n  fairlead cluster connect NAME --agent --server URL --image IMAGE\n"
 
-// agentCounts are how many clusters have reported, and how many of them have an agent.
 type agentCounts struct{ clusters, agents int }
 
-// countAgents counts the clusters of an environment; "" stands for all.
+// countAgents counts an environment's clusters; "" means all.
 func countAgents(ctx context.Context, of fleetAsker, environment string) (agentCounts, error) {
 	var counts agentCounts
 	all, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", environment))
@@ -73,8 +69,8 @@ func countAgents(ctx context.Context, of fleetAsker, environment string) (agentC
 	return counts, err
 }
 
-// noteAgents adds to a listing in which environments have no workload that their clusters have no agent, if
-// that is why; "" stands for all environments.
+// noteAgents explains missing workloads of environments by missing agents; "" means
+// all.
 func noteAgents(ctx context.Context, of fleetAsker, l *listing, environments ...string) error {
 	var without []string
 	for _, name := range environments {

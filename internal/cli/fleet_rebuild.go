@@ -42,7 +42,6 @@ it was rewritten, are not found again.`,
 	return c
 }
 
-// rebuildLedger reads what clusters should run into the ledger of the settings.
 func (cc *commandContext) rebuildLedger(ctx context.Context) ([]recorder.Rebuilt, error) {
 	err := cc.requireLedger()
 	if err != nil {
@@ -75,7 +74,6 @@ func (cc *commandContext) rebuildLedger(ctx context.Context) ([]recorder.Rebuilt
 	return done, errors.Join(err, store.Close())
 }
 
-// newRebuiltListing returns what was read as a table.
 func newRebuiltListing(all []recorder.Rebuilt) listing {
 	l := listing{value: all, empty: "no environment has an output\n", columns: []column{{key: "environment"}, {key: "outputs"}, {key: "clusterTypes"}, {key: "assignments"}}}
 	outputs := 0

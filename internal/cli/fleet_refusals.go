@@ -45,7 +45,6 @@ that no cluster has ever reported under are counted together, as -.`,
 	return c
 }
 
-// newRefusalsListing returns refusals as a table.
 func newRefusalsListing(all []fleetview.Refusal, now time.Time) listing {
 	l := listing{value: all, names: []string{}, empty: "no report was refused in this time\n", columns: []column{
 		{key: "cluster"}, {key: "reason"}, {key: "count"}, {key: "last"}, {key: "why", fit: display.Wrap},

@@ -52,8 +52,8 @@ themselves. Those in a ClusterList stay expected: remove them there.`,
 	return c
 }
 
-// checkHasReported returns the usage error of a cluster that the ledger does not know. Where no ledger can
-// be asked, that is a note: the base may be changed from anywhere.
+// checkHasReported returns the usage error of an unknown cluster. Without a ledger it
+// is only a note: the base may be changed from anywhere.
 func (cc *commandContext) checkHasReported(ctx context.Context, name string) error {
 	names, err := cc.listClusters(ctx)
 	switch {
@@ -66,7 +66,6 @@ func (cc *commandContext) checkHasReported(ctx context.Context, name string) err
 	return nil
 }
 
-// listClusters returns the names of the clusters that the ledger knows.
 func (cc *commandContext) listClusters(ctx context.Context) ([]string, error) {
 	of, err := cc.openFleet(ctx)
 	if err != nil {

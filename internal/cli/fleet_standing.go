@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
-// printStandings prints how the clusters of each environment stand.
 func (f *fleetCommand) printStandings(ctx context.Context) error {
 	return f.ask(ctx, func(of fleetAsker) error {
 		all, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", f.environment))
@@ -23,8 +22,6 @@ func (f *fleetCommand) printStandings(ctx context.Context) error {
 	})
 }
 
-// newClustersQuestion completes a command that lists what the ledger knows of the clusters of one
-// environment.
 func newClustersQuestion[T any](cc *commandContext, c *cobra.Command, question string, list func(ctx context.Context, of fleetAsker, environment string, all []T) (listing, error)) *cobra.Command {
 	f := &fleetCommand{commandContext: cc}
 	c.Args, c.ValidArgsFunction = checkArguments(1, 1), completeArguments(cc.completeNames)
@@ -68,7 +65,6 @@ ago) or unknown.`,
 	})
 }
 
-// newLaggardsListing returns those that are not ready as a table.
 func newLaggardsListing(environment string, all []fleetview.Laggard, now time.Time) listing {
 	l := listing{value: all, names: []string{}, empty: fmt.Sprintf("all clusters of %s are ready\n", environment), colour: standingColour, columns: []column{
 		{key: "cluster"}, {key: "clusterType"}, {key: "standing"}, {key: "cause"}, {key: "since"}, {key: "lastSeen"}, {key: "why", fit: display.Wrap}, {key: "object", wide: true},

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// dataDirWait is how long a daemon that ends has to leave the data folder.
+// dataDirWait lets an ending daemon leave the data folder.
 const dataDirWait = time.Second
 
 func newFleetExport(cc *commandContext) *cobra.Command {
@@ -50,7 +50,6 @@ empty: whole, or not at all. Stop the daemon before. - reads standard input.`,
 	return c
 }
 
-// requireLedger reads the settings, and returns an error unless they have a ledger.
 func (cc *commandContext) requireLedger() error {
 	err := cc.readSettings()
 	switch {
@@ -64,7 +63,6 @@ func (cc *commandContext) requireLedger() error {
 	return nil
 }
 
-// exportLedger writes the ledger of the settings to standard output.
 func (cc *commandContext) exportLedger(ctx context.Context) (err error) {
 	err = cc.requireLedger()
 	if err != nil {
@@ -82,7 +80,6 @@ func (cc *commandContext) exportLedger(ctx context.Context) (err error) {
 	return err
 }
 
-// openStore opens the store of the settings.
 func (cc *commandContext) openStore(ctx context.Context, file, postgres func(ctx context.Context, at string) (*ledgerdb.Store, error)) (*ledgerdb.Store, error) {
 	if cc.settings.Ledger.Postgres == nil {
 		return file(ctx, cc.settings.LedgerFile())
@@ -94,7 +91,6 @@ func (cc *commandContext) openStore(ctx context.Context, file, postgres func(ctx
 	return postgres(ctx, address)
 }
 
-// importLedger reads a file into the ledger of the settings.
 func (cc *commandContext) importLedger(ctx context.Context, name string) (err error) {
 	err = cc.requireLedger()
 	if err != nil {
@@ -134,7 +130,7 @@ func (cc *commandContext) importLedger(ctx context.Context, name string) (err er
 	return err
 }
 
-// lockDataDir keeps a daemon from using the data folder until unlock is called.
+// lockDataDir locks out daemons until unlock is called.
 func (cc *commandContext) lockDataDir(ctx context.Context) (unlock func(), err error) {
 	err = os.MkdirAll(cc.settings.DataDir, 0o700)
 	if err != nil {

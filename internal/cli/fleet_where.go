@@ -17,10 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
-// workloadArgument says what names a workload.
 const workloadArgument = `WORKLOAD is a deployment target, or an object as Kind/namespace/name, or the last part of that.`
 
-// addPlaceFlags adds the flags that say which clusters a question is about.
 func (f *fleetCommand) addPlaceFlags(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	f.addEnvironmentFlag(c)
@@ -28,7 +26,6 @@ func (f *fleetCommand) addPlaceFlags(c *cobra.Command) {
 	f.addClusterFlag(c)
 }
 
-// addClusterFlag adds the flag that names the cluster that a question is about.
 func (f *fleetCommand) addClusterFlag(c *cobra.Command) {
 	c.Flags().StringVar(&f.cluster, "cluster", "", "only the cluster of this `name`")
 	_ = c.RegisterFlagCompletionFunc("cluster", f.completeClusters)
@@ -82,8 +79,8 @@ was lost, and a new one has begun, the last line says when.
 	return c
 }
 
-// parsePast parses a time that is over, in the time zone of the machine; "" is the zero time. It notes on stderr which time
-// is meant by a text that leaves the date or the zone open.
+// parsePast parses a past time in the machine's zone; "" is the zero time. It notes the
+// resolved time if date or zone were implicit.
 func (cc *commandContext) parsePast(flag, value string) (time.Time, error) {
 	if value == "" {
 		return time.Time{}, nil
@@ -102,7 +99,6 @@ func (cc *commandContext) parsePast(flag, value string) (time.Time, error) {
 	return at, nil
 }
 
-// printPlacements prints the answer of a question about a workload.
 func (f *fleetCommand) printPlacements(ctx context.Context, question, workload string, at time.Time) error {
 	values := newValues("workload", workload, "environment", f.environment, "type", f.clusterType, "cluster", f.cluster)
 	if !at.IsZero() {
@@ -128,7 +124,6 @@ func (f *fleetCommand) printPlacements(ctx context.Context, question, workload s
 	})
 }
 
-// newPlacementsListing returns what objects report as a table; history says until when.
 func newPlacementsListing(all []fleetview.Placement, workload string, history bool, now time.Time) listing {
 	l := listing{value: all, empty: fmt.Sprintf("no report about %s\n", display.SanitizeLine(workload)), colour: standingColour, columns: []column{
 		{key: "cluster"}, {key: "environment", wide: history}, {key: "version"}, {key: "phase"}, {key: "since"}, {key: "until", wide: !history}, {key: "message", fit: display.Wrap},
@@ -161,14 +156,13 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 	return l
 }
 
-// versionCell is a version in a table: that of a revision, or else the revision, short; with that of the
-// application in a chart.
+// versionCell shows a version, or else the short revision, with the chart's application
+// version.
 type versionCell struct{ version, revision, app string }
 
-// chartDigest is what Flux adds to the version of a chart from a registry.
+// chartDigest is Flux's suffix of a registry chart's version.
 var chartDigest = regexp.MustCompile(`\+[0-9a-f]{12}$`)
 
-// String returns a version for people.
 func (v versionCell) String() string {
 	shown := v.ExactText()
 	if v.app == "" {
@@ -177,12 +171,10 @@ func (v versionCell) String() string {
 	return chartDigest.ReplaceAllString(shown, "") + " (" + v.app + ")"
 }
 
-// ExactText returns a version for programs.
 func (v versionCell) ExactText() string {
 	return cmp.Or(v.version, plaintext.Revision(v.revision).String())
 }
 
-// noteLoss returns what people read below histories of which some may be lost; "" if none is.
 func noteLoss(all []fleetview.Placement) string {
 	for _, p := range all {
 		if !p.Lost.IsZero() {
@@ -192,7 +184,6 @@ func noteLoss(all []fleetview.Placement) string {
 	return ""
 }
 
-// lateCell returns how a table shows whether something was told of afterwards.
 func lateCell(late bool) string {
 	if late {
 		return "late"

@@ -11,8 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// printNoObjects are the commands that print no objects: they begin something, or show an address.
-var printNoObjects = []string{"fairlead init", "fairlead demo", "fairlead open", "fairlead trigger", "fairlead fleet export", "fairlead fleet import"}
+// printNoObjects are the commands that print no objects of ours: they begin something, show an address, or print
+// manifests.
+var printNoObjects = []string{"fairlead init", "fairlead demo", "fairlead open", "fairlead trigger", "fairlead fleet export", "fairlead fleet import", "fairlead install daemon", "fairlead install agent", "fairlead plugin", "fairlead schedule export"}
 
 // TestOutputFlags: all commands that print objects print them in the same formats.
 func TestOutputFlags(t *testing.T) {

@@ -63,7 +63,6 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h or 7d from now.`,
 	return c
 }
 
-// checkFreeze checks the flags of freeze, and parses the times.
 func checkFreeze(cc *commandContext, f *actions.Freeze, from, to, except string, remove bool) (err error) {
 	begins := from != "" || to != "" || f.Environments != nil || f.Scope != ""
 	switch {
@@ -98,7 +97,7 @@ func checkFreeze(cc *commandContext, f *actions.Freeze, from, to, except string,
 	return nil
 }
 
-// parseNext parses a time that is to come, in the time zone of the machine; "" is the zero time.
+// parseNext parses a future time in the machine's zone; "" is the zero time.
 func parseNext(flag, value string, now time.Time) (time.Time, error) {
 	t, ok := actions.ParseTime(value, now)
 	if !ok {

@@ -13,21 +13,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
-// getCommand is `fairlead get`.
 type getCommand struct {
 	app   *app
 	input input
 }
 
-// kindOfListing is what get lists of an environment.
 type kindOfListing struct {
-	names   []string // the first one is the one in the help
-	prefix  string   // of the name of one, as fairlead explain takes it
+	names   []string // the first one is in the help
+	prefix  string   // of names in fairlead explain
 	columns []column
 	rows    func(m *model.Model, plan *schedule.Plan) [][]any // without the environment
 }
 
-// objectName returns the name of a row as fairlead explain takes it: with its environment where there
+// objectName returns a row's name for fairlead explain, with the environment if there
 // are several.
 func (k kindOfListing) objectName(environment string, row []any, several bool) string {
 	name := k.prefix + plaintext.FormatCell(row[0])
@@ -143,13 +141,12 @@ func (g *getCommand) runGet(ctx context.Context, what string) error {
 	return g.app.printListing(l)
 }
 
-// listEnvironments lists the environments in the order of promotion.
 func (g *getCommand) listEnvironments(ctx context.Context, names []string) error {
 	base, err := g.input.source.Base(ctx)
 	if err != nil {
 		return err
 	}
-	chain, _ := model.NewChain(base.Progress, base.Environments, nil) // problems with it are reported by check
+	chain, _ := model.NewChain(base.Progress, base.Environments, nil) // check reports its problems
 	l := listing{columns: []column{{key: "name"}, {key: "after"}, {key: "branch"}, {key: "path", wide: true}, {key: "repo", wide: true}}}
 	for _, name := range names {
 		row := []any{name, []string{}, "", "", ""}

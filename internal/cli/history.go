@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// historyCommand is `fairlead history`.
 type historyCommand struct {
 	context *commandContext
 	limit   uint
@@ -59,7 +58,7 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 	if err != nil {
 		return err
 	}
-	chain, _ := model.NewChain(base.Progress, base.Environments, nil) // problems with it are reported by check
+	chain, _ := model.NewChain(base.Progress, base.Environments, nil) // check reports its problems
 	names := list.Convert(base.Environments, func(e *model.Environment) string { return e.Name })
 	if err := checkEnvironments(chain.SortNames(names), environment); err != nil {
 		return err

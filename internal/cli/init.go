@@ -21,11 +21,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// initCommand is `fairlead init`.
 type initCommand struct {
 	app     *app
 	options scaffold.Options
-	forge   string // "" if the hosts of the repositories say it
+	forge   string // "" derives it from the hosts
 	folders bool
 }
 
@@ -71,7 +70,7 @@ Environment variables, for repositories on a server:
 }
 
 func (i *initCommand) runInit(c *cobra.Command, args []string) error {
-	folder, err := filepath.Abs(strings.Join(args, "")) // without an argument the current one
+	folder, err := filepath.Abs(strings.Join(args, "")) // by default the current folder
 	if err != nil {
 		return err
 	}
@@ -102,7 +101,6 @@ func (i *initCommand) runInit(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// nextSteps returns what was created, and the commands that come next.
 func (i *initCommand) nextSteps(settings string) string {
 	file := text.QuoteShell(settings)
 	rows := [][]string{
@@ -125,8 +123,7 @@ Next steps; fairlead doctor shows what is missing after each:
 %s%s`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, i.app.stdout.FormatTable(make([]display.Column, 2), rows), order)
 }
 
-// completeOptions sets the paths of the repositories that the flags do not name, and checks the
-// options.
+// completeOptions sets default paths and checks the options.
 func (i *initCommand) completeOptions(folder string) error {
 	if i.folders {
 		i.options.Layout = scaffold.Folders
@@ -136,7 +133,7 @@ func (i *initCommand) completeOptions(folder string) error {
 		location *string
 		name     string
 	}{{"--control-plane", &i.options.ControlPlane, controlPlaneName}, {"--gitops", &i.options.GitOps, gitOpsName}} {
-		err := checkLocation(p.flag, *p.location) // it may be an answer, and of no flag
+		err := checkLocation(p.flag, *p.location) // also for answers, which have no flag
 		switch {
 		case err != nil:
 			return err
@@ -154,7 +151,7 @@ func (i *initCommand) completeOptions(folder string) error {
 		}
 	}
 	if giturl.Identify(i.options.ControlPlane).Same(giturl.Identify(i.options.GitOps)) {
-		i.options.GitOps = i.options.ControlPlane // in one spelling, which is a problem
+		i.options.GitOps = i.options.ControlPlane // one spelling makes it a problem
 	}
 	if problems := i.options.Problems(); problems.Stops() {
 		return &problemsError{"init cannot use these options", problems, true}
@@ -162,14 +159,12 @@ func (i *initCommand) completeOptions(folder string) error {
 	return nil
 }
 
-// The names of the repositories that init makes in its folder.
 const (
 	controlPlaneName = "control-plane.git"
 	gitOpsName       = "gitops.git"
 )
 
-// createRepositories fills the repositories and then writes the settings, whose presence means that all
-// of it is complete.
+// createRepositories writes the settings last, which marks completion.
 func createRepositories(ctx context.Context, o scaffold.Options, folder string, d scaffold.Daemon, credentials func(string) func(context.Context) (git.Credentials, error)) error {
 	content, err := scaffold.SettingsFile(o, d)
 	if err != nil {
@@ -193,8 +188,8 @@ func createRepositories(ctx context.Context, o scaffold.Options, folder string, 
 	return err
 }
 
-// removeNew returns a function that removes those of the paths that do not exist yet, with the folders
-// above them that do not either: what fails leaves nothing half made.
+// removeNew returns a function that removes those paths, and parents, that do not exist
+// yet, so that failures leave nothing.
 func removeNew(paths ...string) func() {
 	var created []string
 	for _, path := range paths {
@@ -213,7 +208,6 @@ func removeNew(paths ...string) func() {
 	}
 }
 
-// fillRepositories makes the folder, and fills the repositories.
 func fillRepositories(ctx context.Context, o scaffold.Options, folder string, credentials func(string) func(context.Context) (git.Credentials, error)) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

@@ -18,19 +18,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// isTerminal reports whether a person types what r reads.
 func isTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// dialog asks questions on a terminal.
 type dialog struct {
 	in  *bufio.Reader
 	out io.Writer
 }
 
-// ask prints a question and returns the line that answers it; an empty one is the default.
 func (d dialog) ask(question, byDefault string) (string, error) {
 	fmt.Fprintf(d.out, "%s [%s]: ", question, byDefault)
 	line, err := d.in.ReadString('\n')
@@ -40,15 +37,13 @@ func (d dialog) ask(question, byDefault string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// question is what init asks for, where no flag says it.
 type question struct {
 	flag, text, byDefault string
-	// check returns what is wrong with an answer other than the default.
+	// check returns the problem of an answer, except the default.
 	check  func(answer string) error
 	answer *string
 }
 
-// askUntilValid asks a question until the answer can be used.
 func (d dialog) askUntilValid(q question) error {
 	for {
 		answer, err := d.ask(q.text, q.byDefault)
@@ -67,7 +62,6 @@ func (d dialog) askUntilValid(q question) error {
 	}
 }
 
-// oneOf returns a check for one of a few words.
 func oneOf(words []string) func(string) error {
 	return func(answer string) error {
 		if slices.Contains(words, answer) {
@@ -77,7 +71,6 @@ func oneOf(words []string) func(string) error {
 	}
 }
 
-// checkEnvironmentNames returns an error for names, separated by commas, that environments cannot have.
 func checkEnvironmentNames(names string) error {
 	o := scaffold.Options{ControlPlane: controlPlaneName, GitOps: gitOpsName, Environments: splitNames(names)}
 	if p, stops := o.Problems().FirstStopping(); stops {
@@ -94,7 +87,6 @@ func splitNames(names string) []string {
 	return all
 }
 
-// askOptions asks for what no flag says.
 func (i *initCommand) askOptions(c *cobra.Command, folder string) error {
 	d := dialog{bufio.NewReader(c.InOrStdin()), i.app.stdout}
 	fmt.Fprintln(i.app.stdout, "Press Enter for what is in brackets. Nothing is created before the last question.")

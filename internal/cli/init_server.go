@@ -10,15 +10,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 )
 
-// forgeKinds are the kinds of forges that the settings know.
 var forgeKinds = []string{"github", "gitlab", "gitea", "git"}
 
-// publicForges are the kinds of forges that need no flag, by host.
+// publicForges are forges by host that need no flag.
 var publicForges = map[string]string{"github.com": "github", "gitlab.com": "gitlab"}
 
-// serverSettings returns what the settings need for the servers of the two repositories: how to log in,
-// and the kind of forge on each host. Both are nil for repositories on this machine, and for
-// SSH, whose keys are the user's own.
+// serverSettings returns credentials and forges of the repositories' servers; nil for
+// local repositories and SSH, which uses the user's keys.
 func (i *initCommand) serverSettings() ([]scaffold.Remote, []scaffold.Forge, error) {
 	if i.forge != "" && !slices.Contains(forgeKinds, i.forge) {
 		return nil, nil, usageErrorf(problem.DidYouMean(i.forge, forgeKinds), "--forge %s: the kinds are %s", i.forge, text.Join(forgeKinds, " and "))
@@ -42,7 +40,7 @@ func (i *initCommand) serverSettings() ([]scaffold.Remote, []scaffold.Forge, err
 			forges = append(forges, forge)
 		}
 	}
-	if os.Getenv(tokenVariable) == "" { // the servers take pushes without one
+	if os.Getenv(tokenVariable) == "" { // the servers accept pushes without a token
 		return nil, forges, nil
 	}
 	var remotes []scaffold.Remote
@@ -52,7 +50,7 @@ func (i *initCommand) serverSettings() ([]scaffold.Remote, []scaffold.Forge, err
 	return remotes, forges, nil
 }
 
-// newForge returns the forge on a host. kind "" is the one that is known by its host.
+// newForge derives an empty kind from the host.
 func newForge(kind, scheme, host string) (scaffold.Forge, error) {
 	if kind == "" {
 		kind = publicForges[host]
@@ -67,8 +65,8 @@ func newForge(kind, scheme, host string) (scaffold.Forge, error) {
 	return f, nil
 }
 
-// commonPrefixes returns the URL of the folder that holds both repositories, so that the token is
-// for nothing else on the server; or each URL, if no folder does.
+// commonPrefixes returns the URL of the folder with both repositories, so that the
+// token is for nothing else, or each URL.
 func commonPrefixes(urls []string) []string {
 	if len(urls) != 2 {
 		return urls
@@ -78,7 +76,7 @@ func commonPrefixes(urls []string) []string {
 	for same < len(a) && same < len(b) && a[same] == b[same] {
 		same++
 	}
-	if same <= 3 { // no more than "https:", "" and the host
+	if same <= 3 { // only "https:", "" and the host
 		return urls
 	}
 	return []string{strings.Join(a[:same], "/")}

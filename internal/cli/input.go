@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -22,30 +23,29 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// input is the control plane that a command reads, as its flags name it.
+// input is the control plane that the flags name.
 type input struct {
 	environment string
 	options     source.Options
 	workloads   []string // NAME=DIR
 	maps        []string // URL=PATH-or-URL
-	worktree    bool     // read the work tree here
-	isClone     bool     // the branches of the repository here are read
+	worktree    bool     // read the work tree
+	isClone     bool     // local branches are read
 	stderr      func() io.Writer
 	credentials *credentialReader
+	settings    *config.Settings // here; nil if there are none that may be used
 
 	parser  *model.Parser
 	source  *source.Source
-	notRead map[source.NotRead]bool // that a note was of
+	notRead map[source.NotRead]bool // already noted
 }
 
-// addEnvironmentFlag adds the flag -e to a command. without describes its default.
 func (in *input) addEnvironmentFlag(c *cobra.Command, without string) {
 	c.Flags().SortFlags = false
 	c.Flags().VarP(&singleValue{flag: "-e", value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
 	_ = c.RegisterFlagCompletionFunc("environment", in.completeEnvironments)
 }
 
-// addInputFlags adds the flags that name the input to a command.
 func (in *input) addInputFlags(c *cobra.Command) {
 	in.options.Barrier.Report = func(work, of string, e *panics.Error) {
 		fmt.Fprintf(c.ErrOrStderr(), "fairlead: panic %s: %s %s: %s\n%s", e.ID, work, of, e.Kind, e.Stack)
@@ -65,12 +65,10 @@ func (in *input) addInputFlags(c *cobra.Command) {
 	_ = c.MarkFlagDirname("environment-dir")
 }
 
-// isPlain reports whether all layers are plain folders.
 func (in *input) isPlain() bool {
 	return in.options.ControlPlane == "" && (in.options.BaseDir != "" || in.options.EnvironmentDir != "")
 }
 
-// openSource checks the flags and opens the source.
 func (in *input) openSource(ctx context.Context) error {
 	if err := in.checkFlags(); err != nil {
 		return err
@@ -121,12 +119,10 @@ func (in *input) openSource(ctx context.Context) error {
 	return nil
 }
 
-// showProgress shows what a command waits for where a person reads standard error.
 func (in *input) showProgress(what string) (stop func()) {
 	return in.startProgress(display.Step{What: what}).Stop
 }
 
-// startProgress shows what a command does where a person reads standard error.
 func (in *input) startProgress(first display.Step) *display.Progress {
 	stream := display.NewStream(io.Discard)
 	if in.stderr != nil {
@@ -137,7 +133,6 @@ func (in *input) startProgress(first display.Step) *display.Progress {
 	return stream.StartProgress(first)
 }
 
-// forEachEnvironment calls do for each environment until one fails, and shows how many are done.
 func (in *input) forEachEnvironment(names []string, what string, do func(name string) error) error {
 	step := display.Step{What: what, Total: len(names), Unit: "environment"}
 	if len(names) == 1 {
@@ -155,7 +150,6 @@ func (in *input) forEachEnvironment(names []string, what string, do func(name st
 	return nil
 }
 
-// checkFlags returns an error for flags that contradict each other.
 func (in *input) checkFlags() error {
 	o := in.options
 	switch {
@@ -173,8 +167,7 @@ func (in *input) checkFlags() error {
 	return nil
 }
 
-// selectEnvironments returns the names of the environments to work on, sorted: the one of -e, or
-// all.
+// selectEnvironments returns the environment of -e, or all, sorted.
 func (in *input) selectEnvironments(ctx context.Context) ([]string, error) {
 	if in.environment != "" && in.options.EnvironmentDir != "" {
 		return []string{in.environment}, nil
@@ -197,11 +190,10 @@ func (in *input) selectEnvironments(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// chooseEnvironments returns the ones of names to work on.
 func (in *input) chooseEnvironments(names []string, problems problem.List) ([]string, error) {
 	if in.environment != "" {
 		err := checkEnvironments(names, in.environment)
-		if err != nil && problems.Stops() { // a file that cannot be read may declare it
+		if err != nil && problems.Stops() { // an unreadable file may declare it
 			err = newProblemsError(problems)
 		}
 		return []string{in.environment}, err
@@ -219,7 +211,6 @@ func (in *input) chooseEnvironments(names []string, problems problem.List) ([]st
 	return names, nil
 }
 
-// describeRepository names the repository of the control plane in a sentence.
 func (in *input) describeRepository() string {
 	if in.options.ControlPlane == "." {
 		return "the repository here"
@@ -227,9 +218,8 @@ func (in *input) describeRepository() string {
 	return giturl.Redact(in.options.ControlPlane)
 }
 
-// listEnvironments returns the names of all environments of the control plane, in the order of
-// promotion, and then those that are not promoted; an ephemeral
-// one is among them only if -e names it.
+// listEnvironments returns all environments in order of promotion, then unpromoted
+// ones. It includes an ephemeral environment only if -e names it.
 func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, error) {
 	found, problems, err := in.source.Environments(ctx)
 	if err != nil {
@@ -243,7 +233,7 @@ func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, 
 	if err != nil {
 		return nil, nil, err
 	}
-	chain, _ := model.NewChain(base.Progress, found, nil) // problems with it are reported by check
+	chain, _ := model.NewChain(base.Progress, found, nil) // check reports its problems
 	names = chain.SortNames(slices.Compact(names))
 	if in.environment == "" || slices.Contains(names, in.environment) {
 		return names, problems, nil
@@ -259,12 +249,11 @@ func newAmbiguityError(names []string) error {
 	return usageErrorf("name one with -e: "+text.Join(names, " or "), "there is more than one environment")
 }
 
-// workingFile returns the path, in the working folder, of the file that a problem is in; "" if
-// it is not there. The path is below the plain folder of a flag, or else from the root of
-// the repository, for the layer that is checked out; another layer may have a file of the
-// same name, which must not be blamed.
+// workingFile returns a problem's file in the working folder, or "". It is below a
+// flag's plain folder, or in the layer that is checked out. Other layers may have a
+// file with the same name, which must not be blamed.
 func (in *input) workingFile(pos problem.Pos) string {
-	checkedOut := "base" // the layer that the working folder is most likely a checkout of
+	checkedOut := "base" // most likely
 	if in.options.EnvironmentRevision != "" {
 		checkedOut = in.environment
 	}
@@ -281,9 +270,8 @@ func (in *input) workingFile(pos problem.Pos) string {
 	return path.Join(filepath.ToSlash(dir), pos.File)
 }
 
-// completeEnvironments offers the names of the environments to the shell.
 func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	in.stderr = func() io.Writer { return io.Discard } // the shell would show it in the line that is typed
+	in.stderr = func() io.Writer { return io.Discard } // the shell would show it in the typed line
 	if in.openSource(c.Context()) != nil || in.isPlain() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -295,8 +283,8 @@ func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([
 	return names, completedInOrder
 }
 
-// renderEnvironment reads and renders an environment at revisions; cache may be nil. A panic becomes a
-// problem of that environment and does not stop the others.
+// renderEnvironment renders an environment; cache may be nil. A panic becomes a problem
+// of that environment only.
 func (in *input) renderEnvironment(ctx context.Context, env string, at source.Revisions, cache *output.Cache) (r source.Rendered, err error) {
 	defer in.showProgress("render " + env)()
 	err = in.options.Barrier.Run("render", env, func() (err error) {

@@ -15,9 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// openOfSettings opens the control plane that the settings in the current folder name, where there is no
-// repository; found says whether there are such settings. Without them it returns the error that it was
-// called with.
+// openOfSettings opens the control plane of the settings in the current folder, or
+// returns missing and false without settings.
 func (in *input) openOfSettings(ctx context.Context, missing error) (found bool, err error) {
 	if _, err := os.Stat(defaultSettingsFile); err != nil {
 		return false, missing
@@ -26,6 +25,7 @@ func (in *input) openOfSettings(ctx context.Context, missing error) (found bool,
 	if err != nil {
 		return true, err
 	}
+	in.settings = settings
 	in.addMap(settings.Map)
 	in.options.ControlPlane, in.options.BaseBranch = settings.ControlPlane.Repo, settings.ControlPlane.Branch
 	in.options.Credentials = access.New(settings, time.Now).GitCredentials
@@ -33,7 +33,7 @@ func (in *input) openOfSettings(ctx context.Context, missing error) (found bool,
 	return true, err
 }
 
-// addMap has repositories read elsewhere, unless flags say where.
+// addMap adds locations with lower priority than flags.
 func (in *input) addMap(places map[string]string) {
 	all := maps.Clone(places)
 	if all == nil {
@@ -43,14 +43,14 @@ func (in *input) addMap(places map[string]string) {
 	in.options.Map = all
 }
 
-// addMapOfSettings has the repositories that a clone names read where the daemon reads them, as the settings in
-// the current folder say. Of the control plane itself the clone is read. Settings that are committed are those of
-// everybody who writes the control plane, and may lead nowhere.
+// addMapOfSettings reads repositories where the daemon does, except the control plane
+// itself. It ignores committed settings: anybody who writes the control plane can
+// change them, and they may lead nowhere.
 func (in *input) addMapOfSettings(ctx context.Context) {
 	if _, err := os.Stat(defaultSettingsFile); err != nil {
 		return
 	}
-	if _, err := runGit(ctx, nil, "rev-parse", "--git-dir"); err != nil { // they name the control plane
+	if _, err := runGit(ctx, nil, "rev-parse", "--git-dir"); err != nil { // the settings name the control plane
 		return
 	}
 	if _, err := runGit(ctx, nil, "ls-files", "--error-unmatch", defaultSettingsFile); err == nil {
@@ -64,13 +64,14 @@ func (in *input) addMapOfSettings(ctx context.Context) {
 		fmt.Fprintf(in.stderr(), "fairlead: note: the settings in %s here are not used: %s\n", defaultSettingsFile, display.SanitizeLine(err.Error()))
 		return
 	}
+	in.settings = settings
 	own := giturl.Normalize(settings.ControlPlane.Repo)
 	places := maps.Clone(settings.Map)
 	maps.DeleteFunc(places, func(url, place string) bool { return giturl.Normalize(url) == own || giturl.Normalize(place) == own })
 	in.addMap(places)
 }
 
-// noteNotRead says once of each repository that it was not read, and what follows.
+// noteNotRead notes each unread repository once.
 func (in *input) noteNotRead(all []source.NotRead) {
 	follows := map[string]string{
 		"templates": "two revisions of them count as different, and it is not checked whether there are such",

@@ -11,21 +11,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 )
 
-// tokenVariable is the variable whose token takes precedence over that of a job.
+// tokenVariable takes precedence over a job's token.
 const tokenVariable = "FAIRLEAD_GIT_TOKEN"
 
-// usernameVariable is the variable with the user name that goes with that token.
 const usernameVariable = "FAIRLEAD_GIT_USERNAME"
 
-// ciJob is what a CI job knows about the repository that it runs for.
 type ciJob struct {
-	url   string // the URL of the repository; "" outside of a job
+	url   string // of the repository; "" outside of a job
 	forge config.Forge
-	token string // the variable that has it; "" if there is none
+	token string // variable name; "" for none
 }
 
-// readJob reads the variables of GitHub Actions and Gitea Actions, which have the same
-// names, and of GitLab CI.
+// readJob reads GitHub Actions, Gitea Actions, which uses the same names, and GitLab
+// CI.
 func readJob() ciJob {
 	j := ciJob{}
 	switch {
@@ -33,9 +31,9 @@ func readJob() ciJob {
 		j.url, j.token = cmp.Or(os.Getenv("GITHUB_SERVER_URL"), "https://github.com")+"/"+os.Getenv("GITHUB_REPOSITORY"), "GITHUB_TOKEN"
 		j.forge = config.Forge{Kind: "github", API: strings.TrimSuffix(os.Getenv("GITHUB_API_URL"), "/")}
 		if os.Getenv("GITEA_ACTIONS") != "" {
-			j.forge = config.Forge{Kind: "gitea"} // its API is where the server is
+			j.forge = config.Forge{Kind: "gitea"} // its API is on the server itself
 		}
-	case os.Getenv("CI_PROJECT_URL") != "": // the token of a GitLab job may not read statuses
+	case os.Getenv("CI_PROJECT_URL") != "": // GitLab job tokens may not read statuses
 		j.url = os.Getenv("CI_PROJECT_URL")
 		j.forge = config.Forge{Kind: "gitlab", API: os.Getenv("CI_API_V4_URL")}
 	}
@@ -49,8 +47,7 @@ func readJob() ciJob {
 	return j
 }
 
-// newSettings returns the settings that a job needs for a control plane. The token of a job
-// is for its own server only.
+// newSettings limits a job's token to its own server.
 func (j ciJob) newSettings(place string) *config.Settings {
 	s := &config.Settings{}
 	if j.forge.Host != "" {
@@ -64,7 +61,7 @@ func (j ciJob) newSettings(place string) *config.Settings {
 	return s
 }
 
-// splitServer returns the scheme and the host of an http or https URL; "" for any other.
+// splitServer returns "" unless the URL is http or https.
 func splitServer(place string) (scheme, host string) {
 	u, err := url.Parse(place)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -73,7 +70,6 @@ func splitServer(place string) (scheme, host string) {
 	return u.Scheme, u.Host
 }
 
-// writeJobOutput writes outputs of a step for the steps that follow, where there are some.
 func writeJobOutput(outputs ...[2]string) error {
 	var b strings.Builder
 	for _, o := range outputs {
@@ -82,7 +78,6 @@ func writeJobOutput(outputs ...[2]string) error {
 	return appendJobFile("GITHUB_OUTPUT", "the outputs of the step", b.String())
 }
 
-// appendJobFile appends a text to the file that a variable of a CI job names, if it names one.
 func appendJobFile(variable, what, text string) error {
 	file := os.Getenv(variable)
 	if file == "" {

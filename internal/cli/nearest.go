@@ -7,8 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// findNearest returns the environments whose branches a commit of the control plane was made from: more than one
-// if they are folders of one branch, none if it was made from the base, or if that is not known.
+// findNearest returns the environments whose branch a commit was made from: several for
+// folders of one branch, none for the base or if unknown.
 func (in *input) findNearest(ctx context.Context, commit string) ([]string, error) {
 	base, err := in.source.Base(ctx)
 	if err != nil || base.Repo == nil || commit == "" {
@@ -21,7 +21,7 @@ func (in *input) findNearest(ctx context.Context, commit string) ([]string, erro
 	var names []string
 	for _, e := range base.Environments {
 		branch, err := in.source.Branch(ctx, e.Name)
-		if err != nil || branch.Repo != base.Repo || branch.Head == "" { // a clone need not have it
+		if err != nil || branch.Repo != base.Repo || branch.Head == "" { // missing in the clone
 			continue
 		}
 		shared, err := base.Repo.MergeBase(commit, branch.Head)
@@ -47,7 +47,7 @@ func (in *input) findNearest(ctx context.Context, commit string) ([]string, erro
 	return names, nil
 }
 
-// chooseNearest returns the one of the environments that a commit is of; "" if it is of the base.
+// chooseNearest returns "" for the base.
 func (in *input) chooseNearest(names []string) (string, error) {
 	switch {
 	case len(names) == 1:

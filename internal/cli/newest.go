@@ -13,25 +13,23 @@ import (
 )
 
 const (
-	// newestRelease answers with the newest release that is published.
+	// newestRelease is the API of the latest release.
 	newestRelease = "https://api.github.com/repos/fairlead-io/fairlead/releases/latest"
-	// releaseTimeout bounds the question, maxReleaseAnswer its answer in bytes.
+	// releaseTimeout bounds the request, and maxReleaseAnswer its answer in bytes.
 	releaseTimeout   = 15 * time.Second
 	maxReleaseAnswer = 1 << 20
 
 	releaseHint = "without a way to it, look at https://github.com/fairlead-io/fairlead/releases"
 )
 
-// releaseCheck is what `fairlead version --check` found.
 type releaseCheck struct {
-	Version string `json:"version"`          // that runs
-	Newest  string `json:"newest,omitempty"` // "" if there is no release
+	Version string `json:"version"`          // running
+	Newest  string `json:"newest,omitempty"` // "" for no release
 	Page    string `json:"page,omitempty"`
-	// Update reports whether the newest release is newer than what runs.
+	// Update reports whether Newest is newer than Version.
 	Update bool `json:"update"`
 }
 
-// checkRelease asks the address which release is the newest one.
 func checkRelease(ctx context.Context, address, version string) (releaseCheck, error) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
@@ -70,7 +68,6 @@ func checkRelease(ctx context.Context, address, version string) (releaseCheck, e
 	return found, nil
 }
 
-// describe returns the check as a sentence.
 func (c releaseCheck) describe() string {
 	_, isRelease := parseRelease(c.Version)
 	switch {
@@ -84,14 +81,13 @@ func (c releaseCheck) describe() string {
 	return fmt.Sprintf("fairlead %s is up to date\n", c.Version)
 }
 
-// releaseVersion is the version of a release, v1.2.3 or v1.2.3-rc.1.
+// releaseVersion is v1.2.3 or v1.2.3-rc.1.
 type releaseVersion struct {
 	major, minor, patch int
-	candidate           string // what follows the dash
+	candidate           string // after the dash
 }
 
-// parseRelease reads a version; false if it is not that of a release, such as one that Go makes
-// up for a commit.
+// parseRelease is false for other versions, such as Go's pseudo-versions.
 func parseRelease(text string) (releaseVersion, bool) {
 	var v releaseVersion
 	n, _ := fmt.Sscanf(text, "v%d.%d.%d-%s", &v.major, &v.minor, &v.patch, &v.candidate)
@@ -102,15 +98,13 @@ func parseRelease(text string) (releaseVersion, bool) {
 	return v, n >= 3 && min(v.major, v.minor, v.patch) >= 0 && written == text && !isPseudo(v.candidate)
 }
 
-// isPseudo reports whether what follows the dash is of a version that Go makes up: it ends with
-// the time and the commit, as 20261123020304-0123456789ab.
+// isPseudo reports Go's suffix of time and commit: 20261123020304-0123456789ab.
 func isPseudo(candidate string) bool {
 	const length = len("20261123020304-0123456789ab")
 	return len(candidate) >= length && candidate[len(candidate)-13] == '-'
 }
 
-// isOlderThan reports whether a release is older than another one. A candidate is older than its
-// release, and candidates are in the order of their text.
+// isOlderThan orders candidates by text, before their release.
 func (v releaseVersion) isOlderThan(o releaseVersion) bool {
 	switch {
 	case v.major != o.major:

@@ -17,8 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// findPage returns the URL of the daemon's page: that of --url, or else of the settings, as seen from
-// this machine.
+// findPage returns the page's URL by --url or the settings, as seen from this machine.
 func (cc *commandContext) findPage() (string, error) {
 	if cc.daemonURL != "" {
 		return daemonClient{cc.daemonURL}.pageURL(), nil
@@ -36,12 +35,11 @@ func (cc *commandContext) findPage() (string, error) {
 	return page, nil
 }
 
-// errNoDaemonKnown means that neither --url nor settings name a daemon.
 var errNoDaemonKnown = usageErrorf("--url URL names its page, as in http://fairlead.example.com:8080; --config FILE reads it from the settings",
 	"it is not known where the daemon is: there is no "+defaultSettingsFile+" here, and no --url")
 
-// pageOf returns the URL, as seen from this machine, of the page of a daemon that listens on an address;
-// "" for none.
+// pageOf returns the page's URL of a listen address as seen from this machine; "" for
+// none.
 func pageOf(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -53,7 +51,6 @@ func pageOf(listen string) string {
 	return "http://" + net.JoinHostPort(host, port) + "/"
 }
 
-// newPageCommand completes a command that works on the daemon's page.
 func (cc *commandContext) newPageCommand(c *cobra.Command, run func(ctx context.Context, page string) error) *cobra.Command {
 	c.GroupID, c.Args = groupDaemon, checkArguments(0, 0)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -88,7 +85,6 @@ It does not wait for the end of the cycle, which the page and fairlead status sh
 	return c
 }
 
-// wakeDaemon has a daemon start a cycle.
 func (cc *commandContext) wakeDaemon(ctx context.Context, daemon daemonClient, timeout time.Duration) error {
 	address := daemon.pageURL() + "api/v1/wake"
 	if cc.app.dryRun {
@@ -113,12 +109,11 @@ func (cc *commandContext) wakeDaemon(ctx context.Context, daemon daemonClient, t
 	return nil
 }
 
-// ownWakeTimeout bounds the call to a daemon that only the settings name: it may not run.
+// ownWakeTimeout is short, since the settings' daemon may not run.
 const ownWakeTimeout = 2 * time.Second
 
-// wakeKnownDaemon has the daemon of --url, or the one that the settings say is on this machine, start a
-// cycle, and returns its page; "" if there is none that answers. It is no error: a daemon looks at its
-// next interval.
+// wakeKnownDaemon wakes the daemon of --url or of the local settings and returns its
+// page, or "". Failure is no error: the daemon polls anyway.
 func (cc *commandContext) wakeKnownDaemon(ctx context.Context) string {
 	if cc.daemonURL == "" && (cc.settings == nil || cc.settings.Listen == "") {
 		return ""
@@ -158,7 +153,6 @@ output is not a terminal it prints the address alone.`,
 	})
 }
 
-// openBrowser shows a page in the browser.
 func openBrowser(ctx context.Context, page string) error {
 	opener := map[string]string{"darwin": "open", "windows": "explorer"}[runtime.GOOS]
 	if opener == "" {
@@ -170,8 +164,8 @@ func openBrowser(ctx context.Context, page string) error {
 	return nil
 }
 
-// pageURL returns the URL of the page, with a slash at its end. HOST:PORT is that of a page without TLS;
-// what a browser shows behind the path, as ?refresh=off or #clusters, is left out.
+// pageURL adds a trailing slash, assumes no TLS for HOST:PORT, and drops query and
+// fragment.
 func (d daemonClient) pageURL() string {
 	page, _, _ := strings.Cut(d.url, "#")
 	page, _, _ = strings.Cut(page, "?")

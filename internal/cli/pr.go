@@ -24,7 +24,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// prCommand is `fairlead pr` with its subcommands.
 type prCommand struct {
 	app            *app
 	repo           string
@@ -32,12 +31,12 @@ type prCommand struct {
 	commit, reason string
 	force          bool
 
-	isTokenWithheld bool // the server of the repository is not that of the control plane which names it
+	isTokenWithheld bool // the repository's server differs from the control plane's
 	remote          *git.Remote
 	forge           *forge.Plain
 	removeMirror    func()
 
-	settings *config.Settings // that name the control plane; nil if they were not needed
+	settings *config.Settings // of the control plane; nil if not needed
 }
 
 func newPR(a *app) *cobra.Command {
@@ -78,14 +77,10 @@ refs/fairlead/pulls. These commands are their review.`,
 	return c
 }
 
-// pullAnswer prints the output of a command.
 type pullAnswer func() error
 
-// newSubcommand returns a subcommand of pr that opens the repository, calls run with the number
-// of the pull request, and prints the answer.
-//
-// It prints after it has removed the mirror: a reader that closes the pipe early, as head
-// does, ends the program.
+// newSubcommand prints after it removed the mirror, since a reader that closes the pipe
+// early, like head, ends the program.
 func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, run func(context.Context, int) (pullAnswer, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: args,
@@ -108,8 +103,7 @@ func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, 
 	return c
 }
 
-// completePulls offers the numbers of the pull requests that a command works on, newest first, with
-// their titles.
+// completePulls offers suitable pull requests, newest first.
 func (p *prCommand) completePulls(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 || p.openRepository(c.Context()) != nil {
 		return nil, completedInOrder
@@ -132,7 +126,6 @@ func (p *prCommand) completePulls(c *cobra.Command, args []string, _ string) ([]
 	return found, completedInOrder
 }
 
-// runSubcommand finds the pull request that the argument names, and calls run.
 func (p *prCommand) runSubcommand(ctx context.Context, args []string, run func(context.Context, int) (pullAnswer, error)) (pullAnswer, error) {
 	if len(args) == 0 {
 		return run(ctx, 0)
@@ -148,7 +141,6 @@ func (p *prCommand) runSubcommand(ctx context.Context, args []string, run func(c
 	return answer, err
 }
 
-// listCommand returns the command that lists the pull requests of the same repository.
 func (p *prCommand) listCommand() string {
 	if p.repo == "" {
 		return "fairlead pr list"
@@ -156,8 +148,7 @@ func (p *prCommand) listCommand() string {
 	return "fairlead pr list --repo " + text.QuoteShell(giturl.Redact(p.repo))
 }
 
-// findNumber returns the number of a pull request that is named by its number, or by the branch that it
-// is for: the newest one into that branch.
+// findNumber accepts a number, or a base branch for its newest pull request.
 func (p *prCommand) findNumber(named string) (int, error) {
 	number, err := strconv.Atoi(strings.TrimPrefix(named, "#"))
 	if err == nil && number > 0 {
@@ -174,7 +165,7 @@ func (p *prCommand) findNumber(named string) (int, error) {
 	return all[i].Number, nil
 }
 
-// openRepository fetches the repository into a temporary mirror.
+// openRepository fetches into a temporary mirror.
 func (p *prCommand) openRepository(ctx context.Context) error {
 	place, err := p.findRepository(ctx)
 	if err != nil {
@@ -203,7 +194,6 @@ func (p *prCommand) openRepository(ctx context.Context) error {
 	return nil
 }
 
-// pullReport is a pull request as it is printed.
 type pullReport struct {
 	Number int         `json:"number"`
 	State  forge.State `json:"state"`
@@ -273,7 +263,6 @@ func (p *prCommand) closePull(ctx context.Context, number int) (pullAnswer, erro
 	return p.newStateAnswer(number, forge.Closed), p.forge.ClosePull(ctx, number, p.reason)
 }
 
-// checkOpen returns a pull request, and an error if it is not open.
 func (p *prCommand) checkOpen(number int) (forge.Pull, error) {
 	pull, err := p.forge.PullByNumber(number)
 	if err == nil && pull.State != forge.Open {
@@ -282,7 +271,6 @@ func (p *prCommand) checkOpen(number int) (forge.Pull, error) {
 	return pull, err
 }
 
-// newAnswer returns the answer that prints a value of one pull request.
 func (p *prCommand) newAnswer(number int, value any, text string) pullAnswer {
 	return func() error {
 		return p.app.printValue(value, []string{fmt.Sprint(number)}, func() string { return text })

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// findRepository returns the path or URL of the repository of the pull requests: that of --repo, or the
-// GitOps repository of the control plane here, or else the repository here.
+// findRepository returns the repository of --repo, the control plane's GitOps
+// repository, or the repository here.
 func (p *prCommand) findRepository(ctx context.Context) (string, error) {
 	named := p.repo
 	if named == "" {
@@ -37,7 +37,7 @@ func (p *prCommand) findRepository(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if named != p.repo { // the control plane names it, and may send neither the token nor us anywhere
+	if named != p.repo { // the control plane must not direct the token or the command anywhere
 		if err := p.checkNamed(place); err != nil {
 			return "", err
 		}
@@ -45,8 +45,8 @@ func (p *prCommand) findRepository(ctx context.Context) (string, error) {
 	return place, p.checkPlain(place)
 }
 
-// checkNamed returns an error for a repository that the control plane may not name, and finds out
-// whether the token is for its server. Settings have a credential for each server.
+// checkNamed rejects repositories that the control plane may not name, and decides
+// whether the token is for their server. Settings have a credential per server.
 func (p *prCommand) checkNamed(place string) error {
 	own, err := "", error(nil)
 	if p.settings != nil {
@@ -64,8 +64,7 @@ func (p *prCommand) checkNamed(place string) error {
 	return nil
 }
 
-// openControlPlane opens the control plane here: the repository that the current folder is in, or else
-// that of the settings in the folder.
+// openControlPlane opens the repository here, or that of the settings here.
 func (p *prCommand) openControlPlane(ctx context.Context) (*source.Source, error) {
 	o := source.Options{ControlPlane: ".", Parser: model.NewParser(), Credentials: p.app.readCredentials}
 	src, err := source.Open(ctx, o)
@@ -83,8 +82,8 @@ func (p *prCommand) openControlPlane(ctx context.Context) (*source.Source, error
 	return src, withSettingsHint(err)
 }
 
-// findOutputRepository returns the repository that the environments of the control plane here write
-// their output to; "" if there is no control plane here. It is an error if there are several.
+// findOutputRepository returns the single output repository of the control plane here;
+// "" without a control plane.
 func (p *prCommand) findOutputRepository(ctx context.Context) (string, error) {
 	src, err := p.openControlPlane(ctx)
 	if errors.Is(err, git.ErrNotFound) && p.settings == nil {
@@ -94,7 +93,7 @@ func (p *prCommand) findOutputRepository(ctx context.Context) (string, error) {
 		return "", err
 	}
 	environments, _, err := src.Environments(ctx)
-	if errors.Is(err, git.ErrNoRevision) || len(environments) == 0 { // it has no base, or is another repository
+	if errors.Is(err, git.ErrNoRevision) || len(environments) == 0 { // no base, or another repository
 		return "", nil
 	}
 	if err != nil {
@@ -126,14 +125,14 @@ func (p *prCommand) findOutputRepository(ctx context.Context) (string, error) {
 	return "", usageErrorf("name one with --repo", "the output of the control plane goes to %s", text.Join(shown, " and "))
 }
 
-// checkPlain returns an error for a repository on a forge that has pull requests of its own.
+// checkPlain rejects repositories on a forge with its own pull requests.
 func (p *prCommand) checkPlain(place string) error {
 	settings := p.settings
 	if settings == nil {
 		settings = readJob().newSettings(place)
 	}
 	known, err := access.LocateForge(settings, place)
-	if err != nil || known.Kind == "git" { // what is not known may be Git alone
+	if err != nil || known.Kind == "git" { // unknown repositories may be plain Git
 		return nil
 	}
 	return usageErrorf("fairlead pr is for repositories that are only Git", "the pull requests of %s are on its own page", giturl.Redact(place))

@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// viewPull prints what a pull request means.
 func (p *prCommand) viewPull(_ context.Context, number int) (pullAnswer, error) {
 	pull, err := p.forge.PullByNumber(number)
 	if err != nil {
@@ -22,7 +21,6 @@ func (p *prCommand) viewPull(_ context.Context, number int) (pullAnswer, error) 
 	return p.newAnswer(number, newPullReport(pull), p.pullText(pull)), nil
 }
 
-// diffPull prints the lines that merging a pull request changes.
 func (p *prCommand) diffPull(_ context.Context, number int) (pullAnswer, error) {
 	pull, err := p.forge.PullByNumber(number)
 	if err != nil {
@@ -35,7 +33,6 @@ func (p *prCommand) diffPull(_ context.Context, number int) (pullAnswer, error) 
 	return p.newAnswer(number, map[string]any{"number": number, "diff": diff}, p.app.stdout.PaintDiff(diff)), err
 }
 
-// showPull prints what a pull request means, and the lines that merging it changes.
 func (p *prCommand) showPull(_ context.Context, number int) (pullAnswer, error) {
 	pull, err := p.forge.PullByNumber(number)
 	if err != nil {
@@ -52,7 +49,6 @@ func (p *prCommand) showPull(_ context.Context, number int) (pullAnswer, error) 
 	return p.newAnswer(number, newPullReport(pull), text), nil
 }
 
-// pullText returns a pull request for people.
 func (p *prCommand) pullText(pull forge.Pull) string {
 	out := p.app.stdout
 	text := fmt.Sprintf("%s\n\n%s, from %s into %s\n\n%s\n", out.Paint(display.Bold, display.SanitizeLine(pull.Title)),
@@ -63,10 +59,8 @@ func (p *prCommand) pullText(pull forge.Pull) string {
 	return text
 }
 
-// contextLines is the number of unchanged lines around a change.
 const contextLines = 3
 
-// pullDiff returns the lines that merging a pull request changes, as a unified diff.
 func (p *prCommand) pullDiff(pull forge.Pull) (string, error) {
 	repo := p.remote.Mirror()
 	base, err := repo.Branch(pull.Base)

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// grace is how long the program may continue after a signal. Most work ends at once, and
-// all of it may be killed at any point.
+// grace is how long the program may continue after a signal. All work may be killed at
+// any point.
 const grace = 8 * time.Second
 
-// RunProcess runs the program as this process was called, until a signal stops it, and returns its exit
-// code. A second signal ends the process at once.
+// RunProcess runs the program until it ends or a signal stops it, and returns the exit
+// code. A second signal ends it at once.
 func RunProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, func() {
@@ -24,5 +24,5 @@ func RunProcess() int {
 			os.Exit(1)
 		})
 	})
-	return Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	return runAs(ctx, calledName(os.Args[0]), os.Args[1:], os.Stdout, os.Stderr)
 }

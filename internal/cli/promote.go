@@ -29,7 +29,6 @@ func replaceArrows(args []string) []string {
 	return args
 }
 
-// promotionArguments is what the arguments of promote ask for.
 type promotionArguments struct{ from, environment, commit string }
 
 // parsePromotionArguments parses [FROM [→]] ENVIRONMENT [COMMIT]. An argument that could be an environment
@@ -73,7 +72,7 @@ func (cc *commandContext) readChain(ctx context.Context) (*status.Chain, error) 
 
 func newPromote(a *app) *cobra.Command {
 	cc := newCommandContext(a)
-	force := false
+	force, lane := false, ""
 	c := &cobra.Command{
 		Use:     "promote [FROM [→]] ENVIRONMENT [COMMIT]",
 		GroupID: groupPromotion,
@@ -85,7 +84,8 @@ has, or else the one that the environment waits for.
 It is refused if the commit is not on the base's branch, is older than what the
 environment has, is not verified in what the environment comes after, or is kept out by a
 hold, a freeze or a gate of the environment. --force overrides holds, freezes, gates and a
-missing verification; what was against it stays on record, and so does the reason.
+missing verification; what was against it stays on record, and so does the reason. With
+--lane only that lane gets its files of the commit.
 
 With settings, promote finds out itself what is verified; with --url it asks a daemon.`,
 		Example: `  fairlead promote dev → stage                  what dev has and has verified
@@ -109,7 +109,7 @@ With settings, promote finds out itself what is verified; with --url it asks a d
 			if err != nil {
 				return err
 			}
-			p := actions.Promotion{Environment: w.environment, From: w.from, Commit: w.commit, Reason: cc.reason, Force: force}
+			p := actions.Promotion{Environment: w.environment, Lane: lane, From: w.from, Commit: w.commit, Reason: cc.reason, Force: force}
 			p.Report, err = cc.readChain(c.Context())
 			if err != nil && !force {
 				return err
@@ -119,6 +119,7 @@ With settings, promote finds out itself what is verified; with --url it asks a d
 	}
 	c.Flags().SortFlags = false
 	c.Flags().BoolVar(&force, "force", false, "do it against a hold, a freeze, a gate or a missing proof")
+	addLaneFlag(c, &lane)
 	cc.addURLFlag(c)
 	cc.addActionFlags(c, "; --force needs one")
 	cc.addCopyFlags(c)

@@ -15,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// copyCommand is `fairlead promote --path`.
 type copyCommand struct {
 	context                  *commandContext
 	path                     bool
@@ -120,7 +119,6 @@ func newCopyReport(c folders.Copy, done folders.Result) copyReport {
 	return r
 }
 
-// resultText returns what became of the proposal.
 func (r copyReport) resultText() string {
 	switch r.State {
 	case publish.Proposed:

@@ -36,6 +36,7 @@ type commandContext struct {
 	author                         string
 	signKey                        string // the file of a private key
 	propose                        bool
+	confirm                        func(context.Context, actions.Plan) error // is called before a change is written
 	now                            func() time.Time
 	// ticks returns the times at which to look again, and a function that ends them.
 	ticks func(time.Duration) (<-chan time.Time, func())
@@ -52,18 +53,15 @@ func newCommandContext(a *app) *commandContext {
 	}}
 }
 
-// addControlPlaneFlags adds the flags that name the control plane to a command.
 func (cc *commandContext) addControlPlaneFlags(c *cobra.Command) {
 	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+", if it is there)")
 	c.Flags().StringVar(&cc.controlPlaneFlag, "control-plane", "", "work without settings, on the Git repository of a control plane: a `PATH-or-URL`")
 }
 
-// addURLFlag adds the flag that names a daemon to a command.
 func (cc *commandContext) addURLFlag(c *cobra.Command) {
 	c.Flags().StringVar(&cc.daemonURL, "url", "", "ask the daemon whose page is at this `URL`, instead of looking oneself")
 }
 
-// addActionFlags adds the flags of an operator action to a command.
 func (cc *commandContext) addActionFlags(c *cobra.Command, why string) {
 	f := c.Flags()
 	f.SortFlags = false
@@ -75,7 +73,6 @@ func (cc *commandContext) addActionFlags(c *cobra.Command, why string) {
 	cc.app.addOutputFlag(c)
 }
 
-// newEnvironmentAction completes a command that runs one action on one environment.
 func (cc *commandContext) newEnvironmentAction(c *cobra.Command, pull func(context.Context, *actions.Session, string) (actions.Result, error)) *cobra.Command {
 	c.GroupID, c.Args, c.ValidArgsFunction = groupPromotion, checkArguments(1, 1), completeArguments(cc.completeNames)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -156,12 +153,11 @@ func (cc *commandContext) newMirrors() *repos.Mirrors {
 	}}
 }
 
-// actionOptions returns what operator actions need to know.
 func (cc *commandContext) actionOptions(who git.Signature) (actions.Options, error) {
 	if err := cc.locateControlPlane(); err != nil {
 		return actions.Options{}, err
 	}
-	o := actions.Options{ControlPlane: cc.controlPlane, Mirrors: cc.newMirrors(), Prefix: "fairlead/", Author: who, Now: cc.now}
+	o := actions.Options{ControlPlane: cc.controlPlane, Mirrors: cc.newMirrors(), Prefix: "fairlead/", Author: who, Now: cc.now, Confirm: cc.confirm}
 	if cc.settings != nil {
 		o.BaseBranch, o.Map, o.Next, o.Prefix = cc.settings.ControlPlane.Branch, cc.settings.Map, cc.settings.NextEnvironment, cc.settings.Output.BranchPrefix
 		o.Rendering.PublishMissing = cc.settings.MissingValues == "publish"
@@ -259,6 +255,10 @@ func (cc *commandContext) printResult(r actions.Result, err error) error {
 
 // explainActionError returns the error of an action with what to do about it.
 func (cc *commandContext) explainActionError(err error) error {
+	var added *actions.ProblemsError
+	if errors.As(err, &added) {
+		return &problemsError{summary: "nothing was written: the change adds " + display.CountProblems(added.List.Count()), list: added.List}
+	}
 	if errors.Is(err, git.ErrRefused) {
 		err = problem.WithHint(err, "if the branch is protected, --pull-request proposes it")
 	}
@@ -268,7 +268,6 @@ func (cc *commandContext) explainActionError(err error) error {
 	return err
 }
 
-// resultNames returns the name of what an action was on: an environment, or a freeze.
 func resultNames(r actions.Result) []string { return []string{cmp.Or(r.Name, r.Environment)} }
 
 // finishAction returns what prints the result of an action, and then has the daemon look at it, if it is

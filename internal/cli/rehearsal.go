@@ -14,31 +14,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// effect is something that a command would do outside of this process.
 type effect struct {
-	Summary string `json:"does"` // one sentence, without a subject and a full stop
-	// Message and Diff are those of a commit.
+	Summary string `json:"does"` // one sentence without subject and full stop
+	// Message and Diff are of a commit.
 	Message string `json:"message,omitempty"`
 	Diff    string `json:"diff,omitempty"`
 }
 
-// rehearsal is what a command would do, which --dry-run prints instead. Whatever leaves the process is
-// recorded where it would leave: at the push, at the forge, at the daemon. A command does nothing for
-// it but add the flag.
+// rehearsal is what --dry-run prints: effects, recorded where they would leave the
+// process: push, forge and daemon. Commands only add the flag.
 type rehearsal struct {
 	DryRun  bool     `json:"dryRun"`
 	Effects []effect `json:"effects"`
-	Result  any      `json:"result,omitempty"` // what the command would print
+	Result  any      `json:"result,omitempty"` // the normal output
 }
 
-// addDryRunFlag adds the flag --dry-run to a command.
 func (a *app) addDryRunFlag(c *cobra.Command) {
 	a.rehearsal = &rehearsal{DryRun: true, Effects: []effect{}}
 	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "print what would be pushed, opened or called, and change nothing")
 }
 
-// newRemoteOptions returns the options of a repository that a command fetches from and pushes to: a
-// person sees what takes long, and with --dry-run nothing is pushed.
+// newRemoteOptions shows progress, and pushes nothing with --dry-run.
 func (a *app) newRemoteOptions(credentials func(context.Context) (git.Credentials, error)) git.RemoteOptions {
 	o := git.RemoteOptions{Credentials: credentials, OnExchange: func(op, url string) func() {
 		return a.stderr.ShowProgress(op + " " + url)
@@ -49,15 +45,14 @@ func (a *app) newRemoteOptions(credentials func(context.Context) (git.Credential
 	return o
 }
 
-// recordEffect records what would be done.
 func (a *app) recordEffect(format string, args ...any) {
 	a.rehearsal.Effects = append(a.rehearsal.Effects, effect{Summary: fmt.Sprintf(format, args...)})
 }
 
-// recordPush records the updates of a push, each with its commit and the lines that it changes.
+// recordPush records updates with commits and changed lines.
 func (a *app) recordPush(r git.Rehearsal) {
 	for _, u := range r.Updates {
-		if u.Old == u.New { // that it has not moved is a condition
+		if u.Old == u.New { // an unmoved ref is a condition
 			continue
 		}
 		ref := strings.TrimPrefix(u.Ref, "refs/heads/")
@@ -71,7 +66,7 @@ func (a *app) recordPush(r git.Rehearsal) {
 			continue
 		}
 		e := effect{Summary: fmt.Sprintf("commit to %s of %s", ref, r.Repo), Message: c.Message}
-		if ref != u.Ref { // records of pull requests are no files that people read
+		if ref != u.Ref { // records of pull requests are not files for people
 			var before tree.Tree
 			if len(c.Known) > 0 {
 				before = c.Known[0]
@@ -84,7 +79,7 @@ func (a *app) recordPush(r git.Rehearsal) {
 	}
 }
 
-// reportText returns the effects for people; without any, it is what the command says then.
+// reportText uses nothing if there are no effects.
 func (r *rehearsal) reportText(nothing string) string {
 	if len(r.Effects) == 0 {
 		return "dry run: " + nothing

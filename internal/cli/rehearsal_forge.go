@@ -7,12 +7,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// rehearsedForge reads from a forge, and records what would be written to it. It embeds no forge, so
-// that a method that is added is decided about here.
+// rehearsedForge reads from a forge and records writes. It embeds no forge, so that new
+// methods need a decision.
 type rehearsedForge struct {
 	app   *app
 	forge forge.Forge
-	place string // without a password
+	place string // without password
 }
 
 func (f rehearsedForge) Name() string { return f.forge.Name() }

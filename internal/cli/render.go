@@ -26,7 +26,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// renderCommand is `fairlead render`.
 type renderCommand struct {
 	app     *app
 	input   input
@@ -101,8 +100,8 @@ func (r *renderCommand) runRender(ctx context.Context) error {
 	return &problemsError{summary: "all is written but what problems stop: " + text.Join(stopped, " and ")}
 }
 
-// keepStopped gives environments the stacks that problems stop, as the folder has them that is to be written.
-// It returns the names of these stacks.
+// keepStopped keeps stopped stacks as the target folder has them, and returns their
+// names.
 func (r *renderCommand) keepStopped(done []source.Rendered) (stopped []string, err error) {
 	var previous tree.Tree
 	var record publish.Record
@@ -137,7 +136,7 @@ func (r *renderCommand) keepStopped(done []source.Rendered) (stopped []string, e
 	return stopped, nil
 }
 
-// renderAll renders environments and reports the problems of all of them, each once.
+// renderAll renders environments and reports each problem once.
 func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source.Rendered, error) {
 	var done []source.Rendered
 	var problems problem.List
@@ -179,7 +178,6 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	return done, nil
 }
 
-// writeOutput writes the trees to the place of --out; with --all each into a folder of its own.
 func (r *renderCommand) writeOutput(ctx context.Context, done []source.Rendered) error {
 	files, err := r.combineTrees(done)
 	if err != nil {
@@ -213,7 +211,6 @@ func (r *renderCommand) writeOutput(ctx context.Context, done []source.Rendered)
 	return r.app.printValue(r.newRecord(done), []string{r.outPath}, nil)
 }
 
-// combineTrees returns the one tree to write.
 func (r *renderCommand) combineTrees(done []source.Rendered) (tree.Tree, error) {
 	if !r.all {
 		return done[0].Tree, nil
@@ -227,8 +224,8 @@ func (r *renderCommand) combineTrees(done []source.Rendered) (tree.Tree, error) 
 	return b.Tree(), nil
 }
 
-// writeStream prints all files: for people as the documents of a YAML stream, each with its path in a
-// comment; for machines as a mapping of paths to texts.
+// writeStream prints YAML documents with path comments, or a mapping of paths to texts
+// for programs.
 func (r *renderCommand) writeStream(files tree.Tree) error {
 	if !r.app.isText() {
 		texts := map[string]string{}
@@ -250,7 +247,6 @@ func (r *renderCommand) writeStream(files tree.Tree) error {
 	return out.Flush()
 }
 
-// recordComment is the comment in the record of a rendered folder.
 const recordComment = "Written by fairlead render, which replaces this folder as a whole."
 
 func (r *renderCommand) newRecord(done []source.Rendered) publish.Record {
@@ -263,7 +259,7 @@ func (r *renderCommand) newRecord(done []source.Rendered) publish.Record {
 		for _, p := range e.Problems.StoppedStacks() {
 			w.Stopped = append(w.Stopped, p.Stack)
 		}
-		for _, entry := range e.Tree.Entries() { // so that a commit of this folder records which folders are generated
+		for _, entry := range e.Tree.Entries() { // committed records then list the generated folders
 			if entry.IsDir() && !strings.HasPrefix(entry.Name, ".") {
 				w.Folders = append(w.Folders, entry.Name)
 			}
@@ -273,7 +269,7 @@ func (r *renderCommand) newRecord(done []source.Rendered) publish.Record {
 	return publish.NewRecord(all...)
 }
 
-// readRecord reads the record of a folder; it returns the zero record if there is none.
+// readRecord returns the zero record if none exists.
 func readRecord(dir string) (publish.Record, error) {
 	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(publish.RecordFile)))
 	if errors.Is(err, fs.ErrNotExist) {

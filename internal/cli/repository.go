@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// withLocationHint adds a hint to an error that means that a repository does not exist or cannot be
-// reached; it returns any other error unchanged. Where access is refused, [findHint] knows why.
+// withLocationHint adds hint if a repository does not exist or is unreachable.
+// [findHint] explains refused access.
 func withLocationHint(err error, hint string) error {
 	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) {
 		return problem.WithHint(err, hint)
@@ -22,9 +22,8 @@ func withLocationHint(err error, hint string) error {
 	return err
 }
 
-// findRepository returns the path or URL of the repository that a flag names, or else of the
-// one in the current folder; of a clone, that is its origin. what describes the repository
-// in hints.
+// findRepository returns the repository of a flag, or else the origin of the one here.
+// what describes it in hints.
 func findRepository(flag, named, what string) (string, error) {
 	if named != "" {
 		if giturl.IsRemote(named) {
@@ -58,7 +57,6 @@ func findRepository(flag, named, what string) (string, error) {
 	return filepath.Join(root, from), nil
 }
 
-// withSettingsHint is withLocationHint for a control plane that the settings name.
 func withSettingsHint(err error) error {
 	const hint = "controlPlane.repo in the settings says where it is, and remotes how to get in"
 	if errors.Is(err, git.ErrAccess) {
@@ -67,12 +65,10 @@ func withSettingsHint(err error) error {
 	return withLocationHint(err, hint)
 }
 
-// defaultAuthor returns the author of commits that record what the user did, such as closing a
-// pull request.
 func defaultAuthor() git.Signature {
 	name := os.Getenv("GIT_AUTHOR_NAME")
 	if name == "" {
-		name = "somebody" // in a container the user may have no name
+		name = "somebody" // containers may lack user names
 		if u, err := user.Current(); err == nil && u.Username != "" {
 			name = u.Username
 		}

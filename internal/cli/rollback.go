@@ -17,10 +17,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// rollbackCommand is `fairlead rollback`.
 type rollbackCommand struct {
 	wait                   *waitCommand
-	to                     string
+	to, lane               string
 	mergeOutput, waitAfter bool
 	outputTimeout          time.Duration // timeout for the pull request of the output
 	session                *actions.Session
@@ -42,7 +41,8 @@ record, and a hold beside it, in one commit: it stays there until fairlead relea
 was, it is the last one that has not failed there and whose output was merged: the output
 branch names it, or it renders to the same files as the commit before it that the output
 branch names. A commit that failed there needs --to. Rollback names the commits that it
-passed over. Commits newer than the target no longer count as verified there.
+passed over. Commits newer than the target no longer count as verified there. With --lane only
+that lane goes back, and is held.
 
 The daemon then proposes the output of that commit. Rollback says which pull request has to
 be merged, or merges it with --merge, by an account that may; where the environment's merge
@@ -55,6 +55,7 @@ waits until the clusters run it, as fairlead wait does.`,
 	f := c.Flags()
 	f.StringVar(&r.to, "to", "", "the `commit` to go back to")
 	_ = c.RegisterFlagCompletionFunc("to", r.wait.context.completePrevious)
+	addLaneFlag(c, &r.lane)
 	f.BoolVar(&r.mergeOutput, "merge", false, "merge the pull request of the output")
 	f.BoolVar(&r.waitAfter, "wait", false, "wait until the clusters run it")
 	addDurationFlag(f, &r.outputTimeout, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")
@@ -84,7 +85,7 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 		return err
 	}
 	r.environment, r.hasForges = environment, r.wait.context.settings != nil
-	r.result, err = r.session.Rollback(ctx, actions.Rollback{Environment: environment, To: r.to, Reason: r.wait.context.reason})
+	r.result, err = r.session.Rollback(ctx, actions.Rollback{Environment: environment, Lane: r.lane, To: r.to, Reason: r.wait.context.reason})
 	if err != nil {
 		return r.wait.context.printResult(r.result, err)
 	}
@@ -117,7 +118,7 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 
 // compareOutput notes in the result if the rollback changes no file of the output.
 func (r *rollbackCommand) compareOutput(ctx context.Context) {
-	if r.session.HoldsOutput(ctx, r.environment, r.result.To) {
+	if r.lane == "" && r.session.HoldsOutput(ctx, r.environment, r.result.To) {
 		r.unchanged = fmt.Sprintf("the rollback changes no file of the output of %s", r.environment)
 		r.result.Notes = append(r.result.Notes, r.unchanged)
 	}
@@ -134,7 +135,6 @@ func (r *rollbackCommand) recordFollowing() {
 	}
 }
 
-// waitText returns what is waited for, and which daemon was woken for it.
 func (r *rollbackCommand) waitText(o actions.Output, page string) string {
 	does := "for"
 	if r.mergeOutput {
@@ -161,7 +161,7 @@ func (r *rollbackCommand) followOutput(ctx context.Context, page string) error {
 		}
 	}
 	for said := false; ; said = true {
-		found, err := r.session.FindOutput(ctx, r.environment, r.result.To, open)
+		found, err := r.session.FindOutput(ctx, r.environment, r.result.Base, open)
 		if err != nil {
 			return problem.WithHint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.waitHint())
 		}
@@ -194,12 +194,10 @@ func (r *rollbackCommand) followOutput(ctx context.Context, page string) error {
 	}
 }
 
-// waitHint returns the hint at the command that waits for the clusters.
 func (r *rollbackCommand) waitHint() string {
 	return fmt.Sprintf("fairlead wait %s %s tells when the clusters run it", r.environment, r.result.To)
 }
 
-// nextSteps returns what the user has to do after the rollback was written.
 func (r *rollbackCommand) nextSteps() string {
 	var lines []string
 	if r.unchanged != "" {

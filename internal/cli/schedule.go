@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -18,24 +19,23 @@ func newSchedule(a *app) *cobra.Command {
 		GroupID: groupMain,
 		Short:   "Show which cluster types were chosen, and what would move",
 		Long: `A policy with the annotation fairlead.io/choose chooses some of the cluster types that it
-selects. Show lists what was chosen, and what-if says what a change of cluster types would move.
-Both choose in memory, from what is committed, and write nothing.`,
+selects. Show lists what was chosen, what-if says what a change of cluster types would move, and
+export prints what was chosen for other programs. They choose in memory, from what is committed,
+and write nothing.`,
 		Example: `  fairlead schedule show -e prod
   fairlead schedule what-if -e prod --drain large-eu-1`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newScheduleShow(a), newWhatIf(a))
+	c.AddCommand(newScheduleShow(a), newWhatIf(a), newScheduleExport(a))
 	return c
 }
 
-// scheduleCommand is a command about what the choices of one environment place.
 type scheduleCommand struct {
 	app   *app
 	input input
 }
 
-// loadModel reads the environment.
 func (s *scheduleCommand) loadModel(ctx context.Context) (*model.Model, error) {
 	if err := s.input.openSource(ctx); err != nil {
 		return nil, err
@@ -84,7 +84,45 @@ with what is used of their capacity.`,
 	return c
 }
 
-// listUnits lists the units of a plan.
+func newScheduleExport(a *app) *cobra.Command {
+	s := &scheduleCommand{app: a}
+	namespace := ""
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Print what was chosen as PlacementDecisions",
+		Long: `Export prints a PlacementDecision of Open Cluster Management for each unit that a policy with a
+choice places, or several if it has more than 100 clusters. The Placement that they name is
+POLICY-UNIT. The clusters are those that ClusterLists have of the cluster types; of a type
+without listed clusters, or with --environment-dir, one of its name.`,
+		Example: `  fairlead schedule export -e prod --namespace argocd`,
+		Args:    checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			m, err := s.loadModel(c.Context())
+			if err != nil {
+				return err
+			}
+			branch, err := s.input.source.Branch(c.Context(), m.Environment)
+			if err != nil {
+				return err
+			}
+			clusters := map[string][]string{}
+			listed, _ := branch.Progress.ListClusters() // problems are reported by check
+			for _, cluster := range listed {
+				clusters[cluster.Type] = append(clusters[cluster.Type], cluster.Name)
+			}
+			text, err := yamldoc.Encode(schedule.NewPlan(m, nil).PlacementDecisions(namespace, clusters)...)
+			if err == nil {
+				_, err = a.stdout.Write(text)
+			}
+			return err
+		},
+	}
+	s.input.addEnvironmentFlag(c, "the only one there is")
+	c.Flags().StringVar(&namespace, "namespace", "default", "the `namespace` of the objects")
+	s.input.addInputFlags(c)
+	return c
+}
+
 func listUnits(m *model.Model, plan *schedule.Plan) listing {
 	l := listing{columns: []column{{key: "unit"}, {key: "policy"}, {key: "places"}, {key: "clusterTypes"}}, empty: "no policy has the annotation " + model.ChooseAnnotation + "\n"}
 	for _, u := range plan.Units() {
@@ -105,7 +143,6 @@ func listUnits(m *model.Model, plan *schedule.Plan) listing {
 	return l
 }
 
-// listTypes lists the cluster types of a plan.
 func listTypes(m *model.Model, plan *schedule.Plan) listing {
 	units := make([]int, len(m.ClusterTypes))
 	for _, u := range plan.Units() {

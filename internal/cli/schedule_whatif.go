@@ -19,7 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// whatIfCommand is `fairlead schedule what-if`.
 type whatIfCommand struct {
 	scheduleCommand
 	all                             bool
@@ -168,7 +167,6 @@ func (w *whatIfCommand) withFiles(m *model.Model) (*model.Model, error) {
 	return &c, nil
 }
 
-// whatIfValue is what programs get.
 type whatIfValue struct {
 	Changes []unitChange `json:"changes" yaml:"changes"`
 	Short   int          `json:"short" yaml:"short"` // units with too few places
@@ -194,18 +192,9 @@ func newWhatIfValue(c schedule.Comparison) whatIfValue {
 	return v
 }
 
-// formatWhatIf returns the comparison as text.
 func formatWhatIf(c schedule.Comparison, all bool) string {
 	var b strings.Builder
-	parts := []string{"nothing moves"}
-	if n := len(c.Changes); n > 0 {
-		parts[0] = countVerb(n, "unit moves", "units move")
-	}
-	if c.Short > 0 {
-		parts = append(parts, countVerb(c.Short, "has too few places", "have too few places"))
-	}
-	parts = append(parts, countVerb(c.Stay, "stays", "stay"))
-	fmt.Fprintln(&b, strings.Join(parts, ", "))
+	fmt.Fprintln(&b, c.Summary())
 	name, move := 0, 0
 	for _, change := range c.Changes {
 		name = max(name, utf8.RuneCountInString(change.Unit.Name)+3)
@@ -214,14 +203,14 @@ func formatWhatIf(c schedule.Comparison, all bool) string {
 			if m.To != "" || !change.Unit.IsShort() {
 				gap = 3
 			}
-			move = max(move, utf8.RuneCountInString(describeMove(change.Unit, m))+gap)
+			move = max(move, utf8.RuneCountInString(change.DescribeMove(m))+gap)
 		}
 	}
 	for _, change := range c.Changes {
 		for _, m := range change.Moves {
-			line := fmt.Sprintf("  %-*s%-*s%s", name, change.Unit.Name, move, describeMove(change.Unit, m), m.Reason)
+			line := fmt.Sprintf("  %-*s%-*s%s", name, change.Unit.Name, move, change.DescribeMove(m), m.Reason)
 			if m.To == "" && change.Unit.IsShort() { // the obstacles follow
-				line = fmt.Sprintf("  %-*s%s", name, change.Unit.Name, describeMove(change.Unit, m))
+				line = fmt.Sprintf("  %-*s%s", name, change.Unit.Name, change.DescribeMove(m))
 			}
 			fmt.Fprintln(&b, strings.TrimRight(line, " "))
 		}
@@ -235,26 +224,6 @@ func formatWhatIf(c schedule.Comparison, all bool) string {
 	return b.String()
 }
 
-func countVerb(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// describeMove returns "large-eu-1 → large-eu-3", or how many places a unit has where it gets none instead.
-func describeMove(u *schedule.Unit, m schedule.Move) string {
-	switch {
-	case m.From == "":
-		return "→ " + m.To
-	case m.To != "":
-		return m.From + " → " + m.To
-	case u.IsShort():
-		return fmt.Sprintf("%s → (nowhere), %d of %d", m.From, len(u.Places), u.Policy.Choice.Pick)
-	}
-	return m.From + " → (nowhere)"
-}
-
 func writeObstacles(b *strings.Builder, plan *schedule.Plan, u *schedule.Unit, all bool) {
 	candidates := plan.Candidates(u)
 	fmt.Fprintf(b, "    %s\n", schedule.CountObstacles(candidates))
@@ -266,7 +235,6 @@ func writeObstacles(b *strings.Builder, plan *schedule.Plan, u *schedule.Unit, a
 	}
 }
 
-// describeGains returns what is used of the cluster types that get more units.
 func describeGains(c schedule.Comparison) string {
 	m := c.After.Model()
 	var gaining []int

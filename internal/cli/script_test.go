@@ -1,19 +1,26 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
 	"flag"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/fairlead-io/fairlead/internal/cli"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
@@ -29,12 +36,13 @@ func TestMain(m *testing.M) {
 //
 //	commit REPOSITORY BRANCH FOLDER   make a commit that holds the folder, on top of a branch; NAME.git is a bare repository
 //	exits CODE COMMAND [ARGUMENT...]  run a command, which must end with that exit code
+//	reports ENVIRONMENT NAME=PHASE... have a cluster report Kustomizations at the head of the output in gitops.git
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: unpackFleet,
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"commit": commit, "exits": exits},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"commit": commit, "exits": exits, "reports": reportObjects},
 
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -88,6 +96,26 @@ func commit(ts *testscript.TestScript, neg bool, args []string) {
 	git("commit", "--quiet", "--allow-empty", "--message", "change "+branch)
 	git("symbolic-ref", "HEAD", "refs/heads/main")
 	git("config", "core.bare", "true") // what is committed is in no work tree of its own
+}
+
+func reportObjects(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: reports ENVIRONMENT NAME=PHASE...")
+	}
+	head, err := exec.Command("git", "-C", ts.MkAbs("gitops.git"), "rev-parse", args[0]).Output()
+	ts.Check(err)
+	known := recorder.Open(context.Background(), recorder.Options{
+		Path: ts.MkAbs("data/ledger.db"), Mark: ts.MkAbs("data/ledger.mark"), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+	})
+	for _, arg := range args[1:] {
+		name, phase, _ := strings.Cut(arg, "=")
+		_, err := known.Add(observe.Event{
+			Cluster: "one", Proven: true, Environment: args[0], Object: "Kustomization/flux-system/" + name,
+			Branch: args[0], Commit: strings.TrimSpace(string(head)), Phase: rollout.Phase(phase), Message: "couldn't find remote ref", When: time.Now(),
+		})
+		ts.Check(err)
+	}
+	ts.Check(known.Close())
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -19,7 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
-// serveCommand is `fairlead serve`.
 type serveCommand struct {
 	app         *app
 	config      string
@@ -84,8 +83,8 @@ func (s *serveCommand) runServe(ctx context.Context) error {
 	return newCycleError(s.app, snapshot)
 }
 
-// withRunningHint adds to the error of a data folder that another daemon uses where that one shows what
-// it does; it returns any other error unchanged.
+// withRunningHint adds where the other daemon shows its work if that uses the data
+// folder.
 func withRunningHint(err error, settings *config.Settings) error {
 	var running *lock.HeldError
 	if !errors.As(err, &running) {
@@ -98,13 +97,12 @@ func withRunningHint(err error, settings *config.Settings) error {
 	return problem.WithHint(err, hint)
 }
 
-// newCycleError returns the error of a cycle in which an environment failed or has problems; nil
-// if none has. It prints the problems beside a failure, each once, however many
-// environments have it.
+// newCycleError returns an error if an environment failed or has problems. It prints
+// problems once, next to failures.
 func newCycleError(a *app, snapshot status.Snapshot) error {
 	var failed []error
 	all := problemSet{}
-	if snapshot.ControlPlaneError != "" { // an old copy of it was rendered
+	if snapshot.ControlPlaneError != "" { // an old copy was rendered
 		failed = append(failed, fmt.Errorf("the control plane cannot be read: %s", snapshot.ControlPlaneError))
 	}
 	if reason := status.DescribeVanished(snapshot.Vanished); reason != "" {
@@ -114,7 +112,7 @@ func newCycleError(a *app, snapshot status.Snapshot) error {
 		switch {
 		case e.State == status.Failed:
 			failed = append(failed, fmt.Errorf("environment %s: %s", e.Name, e.Error))
-		case e.State == status.Problems || e.Problems.Stops(): // of the environment, or of a stack of it
+		case e.State == status.Problems || e.Problems.Stops(): // of the environment or one of its stacks
 			all.add(e.Name, e.Problems)
 		}
 	}

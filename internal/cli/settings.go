@@ -13,17 +13,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// defaultSettingsFile is the default path of the settings.
 const defaultSettingsFile = "fairlead.yaml"
 
-// addConfigFlag adds the flag that names the settings file to a command; without describes its default.
 func addConfigFlag(c *cobra.Command, file *string, value, without string) {
 	c.Flags().StringVar(file, "config", value, "settings `file`"+without)
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 }
 
-// loadSettings reads a settings file with [config.Load], or [config.LoadForCommands] for commands that
-// work without the daemon's own secrets, and prints its warnings.
+// loadSettings reads settings with [config.Load], or [config.LoadForCommands] for
+// commands without the daemon's secrets, and prints warnings.
 func (a *app) loadSettings(file string, load func(string, func(string) string) (*config.Settings, problem.List, error)) (*config.Settings, error) {
 	settings, problems, err := load(file, os.Getenv)
 	switch {

@@ -42,7 +42,6 @@ cycle; otherwise it reads the repositories and their forges with the settings.`,
 	return c
 }
 
-// simulate asks the daemon of --url, or simulates with the settings.
 func (cc *commandContext) simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
 	if cc.daemonURL != "" {
 		return daemonClient{cc.daemonURL}.simulate(ctx, revision)
@@ -67,7 +66,6 @@ func (cc *commandContext) simulate(ctx context.Context, revision string) ([]prom
 	return arrivals, err
 }
 
-// simulate asks the daemon.
 func (d daemonClient) simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
 	address := d.pageURL() + "api/v1/simulate?commit=" + url.QueryEscape(revision)
 	var arrivals []promote.Arrival

@@ -17,7 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// stackCommand is `fairlead stack`.
 type stackCommand struct {
 	*commandContext
 	input input
@@ -27,7 +26,7 @@ func newStack(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "stack",
 		GroupID: groupMain,
-		Short:   "List, show, draw, plan, clone and tear down the stacks of environments",
+		Short:   "List, show, draw, plan, clone, pin and tear down the stacks of environments",
 		Long: `A stack is Terraform modules and Helm charts that depend on each other: what CloudKnit calls
 an environment. These commands render what is committed, and show what the output does with
 the components, but not the stacks whose files were deleted. STATUS is what clusters report
@@ -58,7 +57,7 @@ of the components, to the daemon or the ledger that fairlead.yaml here or --url 
 		s.input.addInputFlags(sub.command)
 		c.AddCommand(sub.command)
 	}
-	c.AddCommand(newStackPlan(a), newStackClone(newCommandContext(a)), newStackTeardown(newCommandContext(a)))
+	c.AddCommand(newStackPlan(a), newStackClone(newCommandContext(a)), newStackTeardown(newCommandContext(a)), newStackPin(newCommandContext(a)))
 	return c
 }
 
@@ -134,6 +133,12 @@ func listStacks(ctx context.Context, s *stackCommand, _ []string) error {
 	for _, one := range all {
 		l.rows = append(l.rows, []any{one.Environment, one.Summary.Stack, len(one.Components), one.Teardown, one.Namespace})
 	}
+	if slices.ContainsFunc(all, func(one environmentStack) bool { return one.Blueprint != "" }) {
+		l.columns = append(l.columns, column{key: "active"})
+		for i, one := range all {
+			l.rows[i] = append(l.rows[i], one.Active)
+		}
+	}
 	if slices.ContainsFunc(all, func(one environmentStack) bool { return one.Stopped != "" }) {
 		l.columns = append(l.columns, column{key: "stopped", fit: display.Wrap})
 		for i, one := range all {
@@ -149,7 +154,6 @@ func listStacks(ctx context.Context, s *stackCommand, _ []string) error {
 	return s.app.printListing(l)
 }
 
-// findStack returns the stack of that name.
 func (s *stackCommand) findStack(ctx context.Context, name string) (environmentStack, error) {
 	all, err := s.readStacks(ctx)
 	if err != nil {
@@ -183,9 +187,19 @@ func showStack(ctx context.Context, s *stackCommand, args []string) error {
 	if err != nil {
 		return err
 	}
+	shown, isPlanned := newShownStack(one, statuses), false
+	if statuses != nil {
+		isPlanned, err = shown.readPlanned(ctx, s.commandContext)
+		if err != nil {
+			fmt.Fprintf(s.app.stderr, "fairlead: note: what plans do is not known: %v\n", err)
+		}
+	}
 	l := listing{
 		columns: []column{{key: "name"}, {key: "type"}, {key: "after"}, {key: "action"}, {key: "approval"}, {key: "inputs"}, {key: "plan", wide: true}, {key: "protected", wide: true}},
-		value:   newShownStack(one, statuses),
+		value:   shown,
+	}
+	if one.Blueprint != "" {
+		l.above = fmt.Sprintf("%s of the blueprint %s; active: %v\n\n", one.Summary.Stack, one.Blueprint, one.Active)
 	}
 	for _, c := range one.Components {
 		l.rows = append(l.rows, []any{c.Name, c.Type, c.After, string(c.Action), c.Approval, c.Inputs, c.Plan, c.Protected})
@@ -203,6 +217,17 @@ func showStack(ctx context.Context, s *stackCommand, args []string) error {
 				l.below += "  " + display.SanitizeLine(approvalCommand(one.Environment, one.Summary.Stack+"/"+c.Name, c.Inputs, digest)) + "\n"
 			}
 		}
+	}
+	if isPlanned {
+		l.columns = append(l.columns, column{key: "planned"})
+		for i, c := range shown.Components {
+			planned := ""
+			if c.Planned != nil {
+				planned = c.Planned.Summary()
+			}
+			l.rows[i] = append(l.rows[i], planned)
+		}
+		l.above += "planned: " + shown.Planned.Summary() + "\n\n"
 	}
 	if l.below != "" {
 		l.below = "\nTo approve a plan that you have read, with fairlead stack plan --plans or on the page:\n" + l.below
@@ -260,7 +285,6 @@ func (e environmentStack) graphText(status func(stackfiles.ComponentSummary) str
 	return b.String()
 }
 
-// dotText returns the graph for Graphviz.
 func (e environmentStack) dotText(label func(stackfiles.ComponentSummary) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %q {\n", e.Summary.Stack)

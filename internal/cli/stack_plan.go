@@ -2,9 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -22,7 +23,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// stackPlanCommand is `fairlead stack plan`.
 type stackPlanCommand struct {
 	diffCommand
 	plansFile string // "" for none, "-" for standard input
@@ -69,7 +69,6 @@ are compared before they are applied are in Secrets, and are approved by their d
 	return c
 }
 
-// addPlansFlag adds the flag that names a file with plans.
 func addPlansFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "plans", "", "`file` with the ConfigMaps and Secrets in which tofu-controller keeps plans, as kubectl prints them in YAML; - for standard input")
 }
@@ -178,22 +177,12 @@ const maxPlans = 64 << 20
 
 // readPlans returns the plans in the file of --plans; "" for none, and "-" for standard input.
 func readPlans(name string, stdin io.Reader) (stackfiles.ReadablePlans, error) {
-	from := stdin
-	switch name {
-	case "":
+	if name == "" {
 		return nil, nil
-	case "-":
-	default:
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, usageErrorf("kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold", "--plans: %v", err)
-		}
-		defer func() { _ = file.Close() }() // it was only read
-		from = file
 	}
-	data, err := io.ReadAll(io.LimitReader(from, maxPlans+1))
-	if err == nil && len(data) > maxPlans {
-		err = fmt.Errorf("it is larger than %d MB", maxPlans>>20)
+	data, err := readFileOrInput(name, stdin, maxPlans)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usageErrorf("kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold", "--plans: %v", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the plans in %s: %w", name, err)
@@ -246,7 +235,7 @@ func (p *stackPlanCommand) printPlan(s plannedStack) error {
 	}
 	for _, c := range s.Components {
 		if c.Approval == "impossible" {
-			below.WriteString("\n" + display.SanitizeLine(c.Name+": its plans cannot be approved, because its module has no version; write ?ref= and a version as v1.2.3, a whole commit or refs/tags/NAME behind its source") + "\n")
+			below.WriteString("\n" + display.SanitizeLine(c.Name+": its plans cannot be approved, because its module has no version; write ?ref= and a version as v1.2.3, a whole commit or refs/tags/NAME behind its source, as fairlead stack pin does") + "\n")
 		}
 	}
 	l.below = below.String()

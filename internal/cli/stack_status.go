@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -13,10 +14,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// addReportFlags adds the flags that name where reports of clusters are.
 func (cc *commandContext) addReportFlags(c *cobra.Command) {
 	c.Flags().StringVar(&cc.daemonURL, "url", "", "ask the daemon whose page is at this `URL` for the status (default: listen of the settings)")
 	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+", if it is there)")
@@ -147,7 +148,6 @@ func askPlacements(ctx context.Context, of fleetAsker, stacks []environmentStack
 	return all, nil
 }
 
-// summarize returns the statuses of the components of stacks in few words.
 func (s componentStatuses) summarize(stacks ...environmentStack) string {
 	var all []string
 	for _, stack := range stacks {
@@ -162,17 +162,59 @@ type shownStack struct {
 	Stack       string `json:"stack"`
 	Namespace   string `json:"namespace"`
 	Teardown    bool   `json:"teardown"`
+	Blueprint   string `json:"blueprint,omitempty"` // if that names the stack that is active
+	Active      bool   `json:"active,omitempty"`
 
+	Planned    *tfplan.Counts   `json:"planned,omitempty"` // of all components
 	Components []shownComponent `json:"components"`
 }
 
 type shownComponent struct {
 	stackfiles.ComponentSummary
+	// Planned is what the plan does that it has yet to apply; nil if the daemon has no such plan.
+	Planned  *tfplan.Counts    `json:"planned,omitempty"`
 	Reported *stackview.Status `json:"reported,omitempty"` // nil if no cluster reports it, or there is no ledger to ask
 }
 
+// readPlanned adds what the daemon knows of the plans of a stack, and reports whether it knows any.
+func (s *shownStack) readPlanned(ctx context.Context, cc *commandContext) (known bool, err error) {
+	daemon, absence, err := cc.findFleetDaemon(ctx)
+	if err != nil || absence != "" {
+		return false, err
+	}
+	var found struct {
+		Planned *tfplan.Counts
+		Parts   []struct {
+			Name string
+			Run  *tfplan.Counts
+		}
+	}
+	address := daemon.pageURL() + "api/v1/stacks/" + s.Stack + "?" + newValues("env", s.Environment).Encode()
+	code, err := daemon.fetch(ctx, address, func(code int) any {
+		if code == http.StatusOK {
+			return &found
+		}
+		return nil
+	})
+	if code == http.StatusNotFound { // it has not rendered the stack yet
+		return false, nil
+	}
+	if err == nil && code != http.StatusOK {
+		err = daemon.newAnswerError(address, code)
+	}
+	s.Planned = found.Planned
+	for i, c := range s.Components {
+		for _, part := range found.Parts {
+			if part.Name == c.Name {
+				s.Components[i].Planned = part.Run
+			}
+		}
+	}
+	return s.Planned != nil, err
+}
+
 func newShownStack(e environmentStack, statuses componentStatuses) shownStack {
-	shown := shownStack{Environment: e.Environment, Stack: e.Summary.Stack, Namespace: e.Namespace, Teardown: e.Teardown, Components: []shownComponent{}}
+	shown := shownStack{Environment: e.Environment, Stack: e.Summary.Stack, Namespace: e.Namespace, Teardown: e.Teardown, Blueprint: e.Blueprint, Active: e.Active, Components: []shownComponent{}}
 	for _, c := range e.Components {
 		one := shownComponent{ComponentSummary: c}
 		if status := statuses[e.key(c)]; status.Status != "" {

@@ -7,9 +7,8 @@ func newStackTeardown(cc *commandContext) *cobra.Command {
 		Use:   "teardown [ENVIRONMENT] [TEAM/]STACK",
 		Short: "Tear a stack down: destroy all of its components",
 		Long: `Teardown writes teardown: true into the file of a stack, in a commit of yours on the branch of
-its environment; the rest of the file stays as it is. Approvals of its plans are removed with it,
-because they would stop it. When the change of the output is merged,
-clusters destroy the components, those first that others do not need, and plans to destroy wait
+its environment; the rest of the file stays as it is. Approvals of its plans are removed with it:
+they do not count any more. When the change of the output is merged, clusters destroy the components, those first that others do not need, and plans to destroy wait
 for approval as others do. What is protected stays.
 
 Without ENVIRONMENT it is the one that has the stack. Remove the file of the stack when it is
@@ -20,16 +19,9 @@ destroyed. To destroy one component, write destroy: true into it.`,
 		Args:              checkArguments(1, 2),
 		ValidArgsFunction: completeArguments(cc.completeNames),
 		RunE: func(c *cobra.Command, args []string) error {
-			d, err := cc.openForEnvironments(c.Context(), args[:len(args)-1]...)
+			d, environment, name, err := openStack(c.Context(), cc, args)
 			if err != nil {
 				return err
-			}
-			environment, name := args[0], args[len(args)-1]
-			if len(args) == 1 {
-				environment, name, err = d.FindStack(c.Context(), name)
-			}
-			if err != nil {
-				return cc.explainActionError(err)
 			}
 			return cc.finishAction(c.Context())(d.TearDownStack(c.Context(), environment, name, cc.reason))
 		},

@@ -15,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
-// statusCommand is `fairlead status`.
 type statusCommand struct {
 	context  *commandContext
 	interval time.Duration
@@ -57,7 +56,6 @@ for; --output wide has the pull requests' addresses too.`,
 	return c
 }
 
-// addObserverFlags adds the flags of a command that only reads.
 func (cc *commandContext) addObserverFlags(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	cc.addURLFlag(c)
@@ -65,7 +63,6 @@ func (cc *commandContext) addObserverFlags(c *cobra.Command) {
 	cc.app.addOutputFlag(c)
 }
 
-// runStatus shows the chain once, or until ctx ends.
 func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 	who, err := w.context.newChainReader(ctx)
 	if errors.Is(err, errNoChainReader) {
@@ -86,7 +83,7 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 	defer stop()
 	for {
 		chain, err := who.Chain(ctx)
-		if ctx.Err() != nil { // Ctrl-C is how it ends
+		if ctx.Err() != nil { // Ctrl-C is the normal end
 			return nil
 		}
 		if w.context.app.stdout.Terminal && w.context.app.isText() {
@@ -95,7 +92,7 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 		if err == nil {
 			err = w.context.printChain(chain)
 		}
-		w.context.app.reportError(err) // it does not end the watch
+		w.context.app.reportError(err) // the watch continues
 		select {
 		case <-ctx.Done():
 			return nil
@@ -104,7 +101,7 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 	}
 }
 
-// printChain prints the chain. Problems are an error, for they stop all promotions.
+// printChain returns problems as an error, since they stop all promotions.
 func (cc *commandContext) printChain(chain status.Chain) error {
 	l := newListing(plaintext.NewChainTable(chain, cc.now()), chain)
 	l.below += cc.commandNote(l.namesCommands())
@@ -115,15 +112,13 @@ func (cc *commandContext) printChain(chain status.Chain) error {
 	return err
 }
 
-// namesCommands reports whether the table has commands of ours in it.
 func (l listing) namesCommands() bool {
 	return slices.ContainsFunc(l.rows, func(row []any) bool {
 		return slices.ContainsFunc(row, func(cell any) bool { return strings.Contains(plaintext.FormatCell(cell), "fairlead ") })
 	})
 }
 
-// commandNote returns that the commands in a text need the settings that --config names; "" if there are
-// none, or if they find the settings by themselves.
+// commandNote notes that shown commands need --config, or returns "".
 func (cc *commandContext) commandNote(hasCommands bool) string {
 	if !hasCommands || cc.settingsFile == "" || cc.daemonURL != "" {
 		return ""

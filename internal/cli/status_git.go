@@ -20,15 +20,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// gitReader reads how far commits have got from a clone of the control plane alone: what has been
-// promoted, and what is held or frozen.
+// gitReader reads the promoted, held and frozen state from a clone alone.
 type gitReader struct {
 	source *source.Source
 	now    func() time.Time
 	stderr io.Writer
 }
 
-// newGitReader returns a reader of the repository that the current folder is in.
 func (cc *commandContext) newGitReader(ctx context.Context) (gitReader, error) {
 	s, err := source.Open(ctx, source.Options{ControlPlane: ".", PreferOrigin: true, Parser: model.NewParser(), Credentials: cc.app.readCredentials})
 	if errors.Is(err, git.ErrNotFound) {
@@ -37,19 +35,16 @@ func (cc *commandContext) newGitReader(ctx context.Context) (gitReader, error) {
 	return gitReader{s, cc.now, cc.app.stderr}, err
 }
 
-// Close does nothing: nothing was started.
 func (gitReader) Close() {}
 
-// noStatusHint is what to do where status has nothing to read.
 const noStatusHint = "run it in a clone of the control plane, or with --config FILE or --url URL; fairlead init creates a control plane"
 
-// notKnownFromGit is the reason of all verdicts of a chain that was read from Git alone.
 const notKnownFromGit = "not known from Git alone"
 
-// maxBehind bounds the commits of the base, and those of a branch, that are read.
+// maxBehind bounds the commits that are read.
 const maxBehind = 1000
 
-// Chain reads the base and the environments' branches as they are in the clone, or as origin has them where those are newer.
+// Chain reads the branches of the clone, or newer ones of origin.
 func (r gitReader) Chain(ctx context.Context) (status.Chain, error) {
 	base, err := r.source.Base(ctx)
 	if err != nil {

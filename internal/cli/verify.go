@@ -21,8 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// verifyCommand is `fairlead verify`. It changes nothing; what it cannot verify is an error,
-// not a success.
+// verifyCommand changes nothing. What it cannot verify is an error.
 type verifyCommand struct {
 	app                *app
 	repo, controlPlane string
@@ -30,7 +29,6 @@ type verifyCommand struct {
 	rendering          render.Options
 }
 
-// newVerify makes the command.
 func newVerify(a *app) *cobra.Command {
 	v := &verifyCommand{app: a}
 	c := &cobra.Command{
@@ -105,7 +103,7 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	if errors.Is(err, verify.ErrNoRecord) {
 		return problem.WithHint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
 	}
-	if errors.Is(err, git.ErrNoRevision) { // it is the record that names it, and not who calls
+	if errors.Is(err, git.ErrNoRevision) { // the record names it, not the caller
 		return problem.Refusef("the history may have been rewritten; --control-plane reads a repository that still has the commit", "%v", err)
 	}
 	if err != nil {
@@ -123,7 +121,6 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	return nil
 }
 
-// verificationText returns a line for each result, with the files that differ below it.
 func verificationText(results []verify.Result) string {
 	var b strings.Builder
 	for _, r := range results {

@@ -10,20 +10,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// buildInfo describes the build of this program.
 type buildInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	Changed bool   `json:"changed,omitempty"` // the work tree had changes
+	Changed bool   `json:"changed,omitempty"` // with uncommitted changes
 	Go      string `json:"go"`
 }
 
-// stampedVersion is the version that a linker flag (-X) sets where Go does not know it: the
-// Dockerfile builds without the history. If it is "", the version is that of Go's build
-// information.
+// stampedVersion is set by a linker flag (-X) if Go does not know the version: the
+// Dockerfile builds without history.
 var stampedVersion string
 
-// versionCommand is `fairlead version`.
 type versionCommand struct {
 	app      *app
 	check    bool
@@ -67,7 +64,6 @@ func (v *versionCommand) runVersion(ctx context.Context) error {
 	return err
 }
 
-// describe returns the build in a line.
 func (b buildInfo) describe() string {
 	text := fmt.Sprintf("fairlead %s (%s)", b.Version, b.Go)
 	if b.Commit != "" {

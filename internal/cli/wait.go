@@ -24,26 +24,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// arrival is the progress of a commit of the base in an environment.
+// arrival is the progress of a base commit in an environment.
 type arrival struct {
 	Environment string `json:"environment"`
 	Commit      string `json:"commit"`
-	// State is "deployed", "failed", "superseded", "skipped", or "waiting", which a timeout
-	// makes "timed-out".
+	// State is "deployed", "failed", "superseded", "skipped", or "waiting", which a
+	// timeout turns into "timed-out".
 	State  string `json:"state"`
-	Reason string `json:"reason"` // one sentence, without a full stop
+	Reason string `json:"reason"` // one sentence without a full stop
 }
 
 const (
 	hasDeployed  = "deployed"
 	hasFailed    = "failed"
 	isSuperseded = "superseded"
-	isSkipped    = "skipped" // it is never promoted, so that nothing is to be waited for
+	isSkipped    = "skipped" // never promoted, so not waited for
 	isWaiting    = "waiting"
 	isTimedOut   = "timed-out"
 )
 
-// waitCommand is `fairlead wait`.
 type waitCommand struct {
 	context           *commandContext
 	timeout, interval time.Duration
@@ -112,7 +111,7 @@ reason and commit are written to it.`,
 	return c
 }
 
-// runWait waits, and reports the end to the user and to the following steps of the job.
+// runWait waits and reports the result to the user and the job.
 func (w *waitCommand) runWait(ctx context.Context, environment, revision string) error {
 	if err := w.locate(); err != nil {
 		return err
@@ -160,16 +159,16 @@ func (w *waitCommand) runWait(ctx context.Context, environment, revision string)
 		"fairlead explain promotion "+environment+" says more, with the settings or from a daemon")
 }
 
-// arrivalReader returns the progress of the commit now.
+// arrivalReader returns the commit's current progress.
 type arrivalReader func(ctx context.Context) (state, reason string, err error)
 
-// sessionOpener opens the session with the control plane, once for all that read it.
+// sessionOpener opens the control plane once for all readers.
 type sessionOpener func() (*actions.Session, error)
 
-// maxFailures is how many consecutive failures end the wait. A refusal ends it at once.
+// maxFailures is the number of consecutive failures that end the wait. A refusal ends
+// it at once.
 const maxFailures = 5
 
-// waitUntilArrived asks until the commit has arrived or failed, or the time is over.
 func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arrivalReader) (arrival, error) {
 	deadline, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
@@ -184,13 +183,13 @@ func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arriv
 			return a, err
 		default:
 			failures++
-			var limit *forge.RateLimit // it is over in time
+			var limit *forge.RateLimit // temporary
 			if failures >= maxFailures && !errors.As(err, &limit) {
 				return a, err
 			}
 			state, reason = isWaiting, err.Error()
 		}
-		if state == isWaiting && w.timeout > 0 && reason != a.Reason { // the end is reported by the caller
+		if state == isWaiting && w.timeout > 0 && reason != a.Reason { // the caller reports the end
 			fmt.Fprintf(w.context.app.stderr, "%s, commit %s: %s\n", a.Environment, text.ShortCommit(a.Commit), display.SanitizeLine(reason))
 		}
 		a.State, a.Reason = state, reason
@@ -207,7 +206,6 @@ func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arriv
 	}
 }
 
-// isRefused reports whether asking again is useless, because a person has to act first.
 func isRefused(err error) bool {
 	var later unreachable
 	if errors.As(err, &later) {
@@ -219,8 +217,6 @@ func isRefused(err error) bool {
 		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound)
 }
 
-// newArrivalReader returns what reads the progress: from a daemon, or from the forge of the control
-// plane.
 func (w *waitCommand) newArrivalReader(environment, commit string, open sessionOpener) (arrivalReader, error) {
 	if w.context.daemonURL != "" {
 		from := daemonClient{w.context.daemonURL}
@@ -256,9 +252,9 @@ func (w *waitCommand) newArrivalReader(environment, commit string, open sessionO
 	return withSuperseded(environment, newForgeReader(f, remote, commit, environment, w.findPredecessors(environment, open)), w.newNewerReader(environment, commit, open)), nil
 }
 
-// checkEnvironment returns the usage error of an environment that the control plane does not have,
-// which would be waited for until the time is over. Where the control plane cannot be read, the
-// wait says so; a daemon knows its environments itself.
+// checkEnvironment rejects an unknown environment, which would be awaited until the
+// timeout. If the control plane is unreadable, the wait reports it; a daemon knows its
+// environments.
 func (w *waitCommand) checkEnvironment(ctx context.Context, environment string, open sessionOpener) error {
 	if w.context.daemonURL != "" {
 		return nil
@@ -274,8 +270,9 @@ func (w *waitCommand) checkEnvironment(ctx context.Context, environment string, 
 	return checkEnvironments(names, environment)
 }
 
-// findUnpromotable returns why the environment never gets the commit; "" if it may, or if the control
-// plane cannot be read, as with a daemon alone. Of errors it returns those only that end the wait.
+// findUnpromotable returns why the environment never gets the commit. It is "" if it
+// may, or if the control plane is unreadable. Only errors that end the wait are
+// returned.
 func (w *waitCommand) findUnpromotable(ctx context.Context, environment, commit string, open sessionOpener) (string, error) {
 	if w.context.controlPlane == "" {
 		return "", nil
@@ -292,9 +289,9 @@ func (w *waitCommand) findUnpromotable(ctx context.Context, environment, commit 
 	return reason, err
 }
 
-// newForgeReader returns what reads the statuses of the commit. before returns the environments that the commit has
-// to be verified in first.
-func newForgeReader(f forge.Forge, remote *git.Remote, commit, environment string, before func(context.Context) []string) arrivalReader {
+// newForgeReader reads statuses. before returns the environments where the commit must
+// be verified first.
+func newForgeReader(f forge.Forge, remote *git.Remote, commit, environment string, before func(context.Context) predecessors) arrivalReader {
 	wasThere := false
 	return func(ctx context.Context) (string, string, error) {
 		witness, ok := f.(forge.StatusReader)
@@ -315,15 +312,15 @@ func newForgeReader(f forge.Forge, remote *git.Remote, commit, environment strin
 		if err != nil {
 			return "", "", err
 		}
-		state, reason := readStatuses(all, environment, before(ctx)...)
+		state, reason := readStatuses(all, environment, before(ctx))
 		return state, reason, nil
 	}
 }
 
-// readStatuses derives the state of a commit from the statuses that Fairlead and Kalypso's
-// workflows set. In an environment without reports a commit is verified without a status
-// that it is deployed. A commit that was not promoted yet has failed if it failed in one of the environments before.
-func readStatuses(all []forge.CommitStatus, environment string, before ...string) (state, reason string) {
+// readStatuses derives the state from statuses of Fairlead and Kalypso's workflows.
+// Without reports, a commit is verified without a deployment status. A commit that
+// failed in an earlier environment has failed.
+func readStatuses(all []forge.CommitStatus, environment string, before predecessors) (state, reason string) {
 	is, found := findStatus(all, promoter.DeployContext(environment))
 	proof, proven := findStatus(all, promoter.ProofContext(environment))
 	switch {
@@ -341,13 +338,14 @@ func readStatuses(all []forge.CommitStatus, environment string, before ...string
 	return state, cmp.Or(is.Description, "the status is "+string(is.Outcome))
 }
 
-// readPredecessors derives the state of a commit that was not promoted to an environment yet from its statuses in those
-// before, the first one first.
-func readPredecessors(all []forge.CommitStatus, environment string, before []string) (state, reason string) {
+// readPredecessors derives the state of an unpromoted commit from earlier environments.
+func readPredecessors(all []forge.CommitStatus, environment string, before predecessors) (state, reason string) {
 	reason = "it was not promoted to " + environment + " yet"
-	for _, name := range before {
+	for _, name := range before.names {
 		is, found := findStatus(all, promoter.DeployContext(name))
 		switch evidence := promoter.ReadEvidence(all, name); {
+		case evidence == promoter.Failed && before.haveLanes:
+			reason += fmt.Sprintf("; %s: failed as a whole, and its lanes are promoted by themselves", name)
 		case evidence == promoter.Failed:
 			return hasFailed, fmt.Sprintf("it cannot come, because it failed in %s: %s", name, cmp.Or(is.Description, "its status is failure"))
 		case evidence == promoter.Verified:
@@ -368,8 +366,8 @@ func findStatus(all []forge.CommitStatus, context string) (forge.CommitStatus, b
 	return forge.CommitStatus{}, false
 }
 
-// readChain returns the state of a commit in a stage, as a daemon reports it. A commit that has failed in a stage
-// before does not come.
+// readChain returns a commit's state as the daemon reports it. A commit that failed in
+// an earlier stage never arrives.
 func readChain(chain status.Chain, s status.Stage, commit string) (state, reason string) {
 	state, reason = readStage(s, commit)
 	if state != isWaiting || hasCommit(s, commit) {
@@ -383,6 +381,9 @@ func readChain(chain status.Chain, s status.Stage, commit string) (state, reason
 		}
 		seen[queue[0]] = true
 		queue = append(queue, before.After...)
+		if l := findWaitingLane(s, commit); l.Next != "" {
+			return state, fmt.Sprintf("lane %s waits: %s", l.Name, l.Reason)
+		}
 		if hasCommit(before, commit) && before.Proof.Status == gate.Fail {
 			return hasFailed, fmt.Sprintf("it cannot come, because it failed in %s: %s", before.Environment, before.Proof.Reason)
 		}
@@ -393,9 +394,18 @@ func readChain(chain status.Chain, s status.Stage, commit string) (state, reason
 	return state, reason
 }
 
-// hasCommit reports whether a stage has a commit, whose id may be short.
+// hasCommit reports whether a stage, or a lane of it, has a commit. It accepts short ids.
 func hasCommit(s status.Stage, commit string) bool {
-	return s.Commit != "" && strings.HasPrefix(s.Commit, commit)
+	return s.Commit != "" && strings.HasPrefix(s.Commit, commit) || slices.ContainsFunc(s.Lanes, func(l status.Lane) bool { return l.Commit != "" && strings.HasPrefix(l.Commit, commit) })
+}
+
+// findWaitingLane returns the lane of a stage that waits for a commit; the zero value for none.
+func findWaitingLane(s status.Stage, commit string) status.Lane {
+	i := slices.IndexFunc(s.Lanes, func(l status.Lane) bool { return l.Next != "" && strings.HasPrefix(l.Next, commit) })
+	if i < 0 {
+		return status.Lane{}
+	}
+	return s.Lanes[i]
 }
 
 func readStage(s status.Stage, commit string) (state, reason string) {
@@ -414,13 +424,11 @@ func readStage(s status.Stage, commit string) (state, reason string) {
 	return isWaiting, s.Proof.Reason
 }
 
-// newerReader returns the commit that an environment has, if it is newer than the one that is
-// waited for, and "" otherwise.
+// newerReader returns a newer commit of the environment, or "".
 type newerReader func(ctx context.Context) string
 
-// withSuperseded wraps ask so that a commit is superseded when the environment has a newer
-// one, as promotions never go back. It asks once more then, for the commit may have arrived
-// before the newer one did.
+// withSuperseded reports superseded commits, since promotions never go back. It asks
+// again first, because the commit may have arrived before the newer one.
 func withSuperseded(environment string, ask arrivalReader, has newerReader) arrivalReader {
 	return func(ctx context.Context) (state, reason string, err error) {
 		state, reason, err = ask(ctx)
@@ -439,21 +447,27 @@ func withSuperseded(environment string, ask arrivalReader, has newerReader) arri
 	}
 }
 
-// findPredecessors returns what finds the environments that a commit has to be verified in before it comes to another
-// one, the first one first: once, as the control plane has them; none where it cannot be read.
-func (w *waitCommand) findPredecessors(environment string, open sessionOpener) func(context.Context) []string {
-	var known []string
-	return func(ctx context.Context) []string {
+// predecessors are the environments that verify a commit first. haveLanes reports that a lane may pass where the whole failed.
+type predecessors struct {
+	names     []string
+	haveLanes bool
+}
+
+// findPredecessors returns a cached list; empty if unreadable.
+func (w *waitCommand) findPredecessors(environment string, open sessionOpener) func(context.Context) predecessors {
+	var known predecessors
+	return func(ctx context.Context) predecessors {
 		session, err := open()
-		if known == nil && err == nil {
-			known, _ = session.Predecessors(ctx, environment)
+		if known.names == nil && err == nil {
+			known.names, _ = session.Predecessors(ctx, environment)
+			known.haveLanes = actions.HasLanes(ctx, session)
 		}
 		return known
 	}
 }
 
-// newNewerReader returns a reader of the environment's record in Git. If the control plane cannot be
-// read, it prints that once, and the wait continues without it.
+// newNewerReader reads the environment's record in Git. It reports an unreadable
+// control plane once and continues.
 func (w *waitCommand) newNewerReader(environment, commit string, open sessionOpener) newerReader {
 	said := ""
 	return func(ctx context.Context) string {

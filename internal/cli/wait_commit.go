@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// locate sets the control plane. A daemon is asked also where it is not known where that is.
+// locate sets the control plane, which may be unknown with a daemon.
 func (w *waitCommand) locate() error {
 	err := w.context.locateOrUseJob(readJob())
 	if err != nil && w.context.daemonURL != "" && w.context.settingsFile == "" && w.context.controlPlaneFlag == "" {
@@ -29,9 +29,9 @@ var (
 	shortID = regexp.MustCompile(`^[0-9a-f]{7,63}$`)
 )
 
-// resolveCommit returns the id of the commit that a revision names: a full id is one, whether it is
-// known already or not; any other revision is that of the repository here, or else a short id of the
-// control plane. Where a daemon alone knows the commits, a short id is returned as it is.
+// resolveCommit accepts any full id, other revisions of the repository here, and short
+// ids of the control plane. If only a daemon knows the commits, it returns a short id
+// unchanged.
 func (w *waitCommand) resolveCommit(ctx context.Context, revision string, open sessionOpener) (string, error) {
 	if fullID.MatchString(revision) {
 		return revision, nil
@@ -64,8 +64,6 @@ func (w *waitCommand) resolveCommit(ctx context.Context, revision string, open s
 	return commit, err
 }
 
-// newNoCommitError returns the usage error of a revision that is no commit; isHere says whether there is
-// a repository here that was asked.
 func newNoCommitError(revision string, isHere bool) error {
 	shown := text.QuoteShell(revision)
 	hint := "git rev-parse " + shown + " prints the id in a clone of the control plane that has the commit; 7 digits of it are enough"
@@ -78,15 +76,13 @@ func newNoCommitError(revision string, isHere bool) error {
 	return usageErrorf(hint, "%s is not a commit id, and there is no Git repository here that has a revision of that name", cmp.Or(revision, shown))
 }
 
-// useJobSettings derives settings from the CI job, if there are none.
 func (cc *commandContext) useJobSettings() {
 	if cc.settings == nil {
 		cc.settings = readJob().newSettings(cc.controlPlane)
 	}
 }
 
-// locateOrUseJob sets the control plane; in a job without flags and settings it is the repository
-// that the job runs for.
+// locateOrUseJob defaults to the job's repository without flags and settings.
 func (cc *commandContext) locateOrUseJob(here ciJob) error {
 	_, err := os.Stat(defaultSettingsFile)
 	if here.url == "" || cc.controlPlaneFlag != "" || cc.settingsFile != "" || err == nil {

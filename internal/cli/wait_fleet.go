@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 )
 
-// fleetGoal is how many clusters of an environment are waited for.
 type fleetGoal struct {
 	environment string
 	percent     uint
@@ -25,7 +24,6 @@ const (
 	ofKnown    = "known"
 )
 
-// addFleetFlags adds the flags that wait for clusters.
 func (g *fleetGoal) addFleetFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&g.environment, "fleet", "", "wait for the clusters of this `environment`, and not for a commit")
@@ -34,7 +32,6 @@ func (g *fleetGoal) addFleetFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("of", cobra.FixedCompletions([]string{ofExpected, ofKnown}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// check returns the error of flags that cannot be.
 func (g *fleetGoal) check() error {
 	switch {
 	case g.percent < 1 || g.percent > 100:
@@ -45,7 +42,6 @@ func (g *fleetGoal) check() error {
 	return nil
 }
 
-// checkArguments returns the error of arguments beside --fleet, which wait for a commit.
 func (g *fleetGoal) checkArguments(args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -54,7 +50,7 @@ func (g *fleetGoal) checkArguments(args []string) error {
 		"--fleet %s waits for no commit, and there is %q", g.environment, args[0])
 }
 
-// judge returns the state of a rollout, and says how far it has got. A gate decides by the same rule.
+// judge returns the state and progress of a rollout. Gates use the same rule.
 func (g *fleetGoal) judge(s fleetview.Standing) (state, reason string) {
 	total, other := s.Expected, s.Other()
 	if g.of == ofKnown {
@@ -74,8 +70,8 @@ func (g *fleetGoal) judge(s fleetview.Standing) (state, reason string) {
 	return isWaiting, reason
 }
 
-// readStanding asks the daemon how the clusters stand. It never reads the store instead: a pipeline must
-// not go on because of the reports of a daemon that has died.
+// readStanding never falls back to the store: a pipeline must not continue because of a
+// dead daemon's reports.
 func (w *waitCommand) readStanding(ctx context.Context) (fleetview.Standing, error) {
 	of, err := w.context.requireFleetDaemon(ctx)
 	if err != nil {
@@ -89,7 +85,6 @@ func (w *waitCommand) readStanding(ctx context.Context) (fleetview.Standing, err
 	return all[0], nil
 }
 
-// runFleet waits until enough clusters of an environment are ready.
 func (w *waitCommand) runFleet(ctx context.Context) error {
 	err := w.goal.check()
 	if err != nil {
@@ -113,7 +108,6 @@ func (w *waitCommand) runFleet(ctx context.Context) error {
 	return w.reportFleet(result)
 }
 
-// reportFleet reports the end to the user and to the following steps of the job.
 func (w *waitCommand) reportFleet(result arrival) error {
 	err := writeJobOutput([2]string{"state", result.State}, [2]string{"reason", result.Reason}, [2]string{"commit", result.Commit})
 	if err != nil {

@@ -135,8 +135,32 @@ func TestRead(t *testing.T) {
 		{"on its way before", []forge.CommitStatus{say("dev environment", forge.Pending, "Deploying", 1)}, isWaiting, "it was not promoted to stage yet; dev: Deploying"},
 		{"failed elsewhere", []forge.CommitStatus{say("canary environment", forge.Failure, "Failed to deploy", 1)}, isWaiting, "it was not promoted to stage yet"},
 	} {
-		if state, reason := readStatuses(test.said, "stage", "dev"); state != test.state || reason != test.reason {
+		if state, reason := readStatuses(test.said, "stage", predecessors{[]string{"dev"}, false}); state != test.state || reason != test.reason {
 			t.Errorf("%s: %s, %q", test.name, state, reason)
+		}
+	}
+	failed := []forge.CommitStatus{say("dev environment", forge.Failure, "Failed to deploy", 1)}
+	if state, reason := readStatuses(failed, "stage", predecessors{[]string{"dev"}, true}); state != isWaiting || !strings.Contains(reason, "dev: failed as a whole") {
+		t.Errorf("with lanes: %s, %q", state, reason)
+	}
+	failed = append(failed, say("stage environment", forge.Success, "Deployed", 2))
+	if state, _ := readStatuses(failed, "stage", predecessors{[]string{"dev"}, true}); state != hasDeployed {
+		t.Errorf("a lane that has arrived: %s", state)
+	}
+}
+
+// TestReadLanes: what a daemon says of a commit that a lane brings.
+func TestReadLanes(t *testing.T) {
+	pass := gate.Verdict{Status: gate.Pass}
+	chain := status.Chain{Stages: []status.Stage{
+		{Environment: "dev", Commit: "ccccccc3", Proof: gate.Verdict{Status: gate.Fail, Reason: "hello"}},
+		{Environment: "stage", After: []string{"dev"}, Commit: "aaaaaaa1", Merged: true, Proof: pass, Lanes: []status.Lane{
+			{Name: "hello", Next: "bbbbbbb2", Reason: "it failed in dev"}, {Name: "shop", Commit: "ccccccc3"},
+		}},
+	}}
+	for commit, want := range map[string]string{"ccccccc3": hasDeployed + " Deployed", "bbbbbbb": isWaiting + " lane hello waits: it failed in dev", "aaaaaaa": hasDeployed + " Deployed"} {
+		if state, reason := readChain(chain, chain.Stages[1], commit); state+" "+reason != want {
+			t.Errorf("%s: %s, %q", commit, state, reason)
 		}
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// runGit runs Git in the current folder, and returns what it prints.
 func runGit(ctx context.Context, env []string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", args...)
 	command.Env = append(os.Environ(), env...)
@@ -30,7 +29,6 @@ func runGit(ctx context.Context, env []string, args ...string) (string, error) {
 	return strings.TrimRight(string(out), "\n"), nil
 }
 
-// checkGitProgram returns an error if the git command that a command needs is missing or too old.
 func checkGitProgram(ctx context.Context, who string) error {
 	_, err := program.Version(ctx)
 	switch {
@@ -42,8 +40,7 @@ func checkGitProgram(ctx context.Context, who string) error {
 	return nil
 }
 
-// noteUncommitted says that what is not committed is not read, if there is something. Without Git,
-// and without a work tree, there is nothing to say.
+// noteUncommitted notes that uncommitted files are not read.
 func (in *input) noteUncommitted(ctx context.Context) {
 	changed, err := runGit(ctx, []string{"GIT_OPTIONAL_LOCKS=0"}, "status", "--porcelain", "--untracked-files=all")
 	if err != nil || changed == "" {
@@ -56,8 +53,8 @@ func (in *input) noteUncommitted(ctx context.Context) {
 	fmt.Fprintf(in.stderr(), "fairlead: note: %s %s not included (--worktree includes them)\n", text.Count(n, "uncommitted file"), verb)
 }
 
-// commitWorktree returns the id of a commit that holds the work tree as it is, with what is neither
-// committed nor ignored. No branch names the commit, so that Git removes it one day.
+// commitWorktree returns a commit of the work tree with uncommitted files, but not
+// ignored ones. No branch names it, so Git removes it eventually.
 func commitWorktree(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "fairlead-worktree-")
 	if err != nil {
@@ -86,21 +83,21 @@ func commitWorktree(ctx context.Context) (string, error) {
 	return runGit(ctx, env, commit...)
 }
 
-// findWorktree returns the work tree here as a commit, and the environment whose branch is checked
-// out, or a branch that was made from it; "" if it is the base, or a change to it.
+// findWorktree returns the work tree as a commit, and the environment of the
+// checked-out branch or its origin; "" for the base or a change of it.
 func (in *input) findWorktree(ctx context.Context) (environment, commit string, err error) {
 	found, _, err := in.source.Environments(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	branch, _ := runGit(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD") // none is checked out in a job
+	branch, _ := runGit(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD") // detached in a job
 	for _, e := range found {
 		if e.ControlPlane.Branch == branch {
 			environment = e.Name
 		}
 	}
 	if environment == "" && len(found) > 0 {
-		head, _ := runGit(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
+		head, _ := runGit(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD") // possibly no commit yet
 		names, err := in.findNearest(ctx, head)
 		if err == nil {
 			environment, err = in.chooseNearest(names)
@@ -113,7 +110,6 @@ func (in *input) findWorktree(ctx context.Context) (environment, commit string, 
 	return environment, commit, err
 }
 
-// useWorktree reads the work tree instead of the branch that is checked out.
 func (in *input) useWorktree(ctx context.Context) error {
 	environment, commit, err := in.findWorktree(ctx)
 	switch {

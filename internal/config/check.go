@@ -19,7 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/sign"
 )
 
-// checker validates the values, fills in defaults, and makes paths absolute.
 type checker struct {
 	*reader
 	dir string
@@ -36,7 +35,7 @@ func (c *checker) checkSettings(s *Settings) {
 	c.checkSchedule(&s.Schedule)
 	if c.isGiven("overdueAfter") {
 		c.checkLeast("overdueAfter", s.OverdueAfter)
-	} else { // three polls, and no less than a remote's longest pause
+	} else { // three polls, and at least a remote's longest pause
 		s.OverdueAfter = max(leastOverdue, 3*s.Schedule.Interval)
 	}
 	c.checkLeast("timeout", s.Timeout)
@@ -77,6 +76,9 @@ func (c *checker) checkSettings(s *Settings) {
 	c.checkLedger(&s.Ledger)
 	c.checkWeb(s)
 	c.checkProbes(s.Probes)
+	checkCosts(c, &s.Costs)
+	c.checkSchedulers(s.Schedulers)
+	checkInventories(c, s.Inventories)
 	c.checkOneOf("log.format", s.Log.Format, "text", "json")
 	c.checkOneOf("log.level", s.Log.Level, "info", "debug")
 }
@@ -94,7 +96,6 @@ func (c *checker) checkEnvironments(names []string) {
 	}
 }
 
-// checkNextEnvironment checks names alone: what they name is not known here.
 func (c *checker) checkNextEnvironment(next map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		path := joinPath("nextEnvironment", name)
@@ -112,8 +113,7 @@ func (c *checker) checkBranch(path, name string) {
 	}
 }
 
-// fillDataDir fills in the default: the folder that systemd made, or one of the user's, which
-// is this control plane's alone.
+// fillDataDir fills in systemd's folder, or a folder of the user for this control plane only.
 func (c *checker) fillDataDir(s *Settings) {
 	dir := &s.DataDir
 	if c.isGiven("dataDir") {
@@ -134,8 +134,8 @@ func (c *checker) fillDataDir(s *Settings) {
 	}
 }
 
-// fleetDir returns the folder of a control plane below the one of all fleets of a user. That
-// folder itself was the default once: a control plane whose mirror is there keeps it.
+// fleetDir returns a control plane's folder below that of all fleets. The latter was once the
+// default: a control plane whose mirror is there keeps it.
 func fleetDir(all string, s *Settings) string {
 	for _, place := range []string{s.ControlPlane.Repo, s.Map[s.ControlPlane.Repo]} {
 		if place == "" {
@@ -148,8 +148,8 @@ func fleetDir(all string, s *Settings) string {
 	return filepath.Join(all, giturl.FolderName(s.ControlPlane.Repo))
 }
 
-// resolvePath makes a path absolute; "" stays. It reports a path that only a shell understands, and
-// returns false.
+// resolvePath makes a path absolute; "" stays. It returns false for a path that only a shell
+// understands.
 func (c *checker) resolvePath(path string, p *string) bool {
 	switch {
 	case *p == "" || filepath.IsAbs(*p):
@@ -180,7 +180,6 @@ var (
 	controlCharacter = regexp.MustCompile(`[\x00-\x1f\x7f]`)
 )
 
-// checkRepository checks a URL or a path, and makes a path absolute.
 func (c *checker) checkRepository(path string, value *string) {
 	u, err := url.Parse(*value)
 	switch {
@@ -199,8 +198,6 @@ func (c *checker) checkRepository(path string, value *string) {
 	}
 }
 
-// lacksScheme reports the location of a repository that is a URL but for its scheme, unless there is a
-// folder of that name, and returns true.
 func (c *checker) lacksScheme(path, value string) bool {
 	guess := giturl.GuessRepositoryURL(value)
 	if guess == "" {
@@ -213,8 +210,6 @@ func (c *checker) lacksScheme(path, value string) bool {
 	return true
 }
 
-// urlHint returns what to write where a URL belongs: the one that was probably meant, if it only has
-// no scheme.
 func urlHint(value, otherwise string) string {
 	if guess := giturl.GuessURL(value); guess != "" {
 		return "write " + guess
@@ -222,8 +217,7 @@ func urlHint(value, otherwise string) string {
 	return otherwise
 }
 
-// parseRemoteURL parses the URL of a remote. It reports a URL that cannot be reached, and one that
-// has a secret in it, and returns false.
+// parseRemoteURL returns false for unsupported URLs and URLs with a secret.
 func (c *checker) parseRemoteURL(path, value string) (remoteLocation, bool) {
 	l, ok := parseLocation(value)
 	if guess := giturl.GuessURL(value); guess != "" {
@@ -241,7 +235,7 @@ func (c *checker) parseRemoteURL(path, value string) (remoteLocation, bool) {
 	return l, true
 }
 
-// hasSecret reports whether a URL has a password, or a user where that may be a token.
+// hasSecret reports whether a URL has a password, or a user that may be a token.
 func hasSecret(value string, l remoteLocation) bool {
 	u, err := url.Parse(value)
 	if err != nil || u.User == nil {
@@ -251,7 +245,6 @@ func hasSecret(value string, l remoteLocation) bool {
 	return password || l.scheme != "ssh"
 }
 
-// checkMap checks the redirections of repositories.
 func (c *checker) checkMap(m map[string]string) {
 	same := map[string]string{}
 	for _, from := range slices.Sorted(maps.Keys(m)) {
@@ -291,7 +284,6 @@ func (c *checker) checkForges(forges []Forge) {
 	}
 }
 
-// checkAPI checks the URL of an API; "" is none.
 func (c *checker) checkAPI(path, value string) {
 	l, ok := parseLocation(value)
 	switch {
@@ -340,7 +332,6 @@ func (c *checker) checkTrustedSigners(t *TrustedSigners) {
 	}
 }
 
-// checkIdentity checks a part of "name <email>".
 func (c *checker) checkIdentity(path, value string) {
 	if strings.ContainsAny(value, "<>\n\r\x00") || strings.TrimSpace(value) != value {
 		c.addProblem(path, "author: {name: Fairlead, email: fairlead@example.com} is good", "Git does not take < > or a line break in it, or a space around it")
@@ -354,7 +345,6 @@ func (c *checker) checkOneOf(path, value string, known ...string) {
 	}
 }
 
-// checkReadable checks a file that holds no secret; "" is none.
 func (c *checker) checkReadable(path, file string) {
 	if file == "" {
 		return
@@ -369,14 +359,12 @@ func (c *checker) checkReadable(path, file string) {
 
 var percentage = regexp.MustCompile(`^\d{1,3}(\.\d+)?%$`)
 
-// parsePercentage parses a percentage and returns it as a part of one; false if it is malformed.
 func parsePercentage(percent string) (float64, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
 	return n / 100, err == nil && percentage.MatchString(percent) && n <= 100
 }
 
-// ShouldVerify reports whether a rendering is to be repeated from scratch and compared. random, in
-// [0, 1), is compared with the share of renderings that the settings select.
+// ShouldVerify reports whether to repeat a rendering and compare it. random is in [0, 1).
 func (s *Settings) ShouldVerify(random float64) bool {
 	part, ok := parsePercentage(s.Verify)
 	return ok && random < part

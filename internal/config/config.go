@@ -1,20 +1,15 @@
-// Package config reads Fairlead's settings file, fairlead.yaml: what the process
-// needs and the fleet does not know.
+// Package config reads Fairlead's settings file, fairlead.yaml.
 //
 // What the package keeps true:
-//   - The file is read strictly: a key that is unknown or given twice, and a value of
-//     the wrong type or outside its bounds, is a problem with its line; all problems
-//     are found in one run.
-//   - A [Settings] that [Load] or [Parse] returns is ready to use: defaults are
-//     filled in, paths are joined to the folder of the file, and every secret could
-//     be read.
-//   - No secret is in the file, and none is in a problem, an error or a log: the file
-//     says where a secret is ([SecretRef]), and a [Secret] prints as "[redacted]".
-//   - A secret is for the URLs that begin with its remote's, segment by segment, and
-//     for no others.
+//   - Unknown and duplicate keys, and invalid values, are problems with lines; one run
+//     finds all of them.
+//   - [Settings] from [Load] or [Parse] are ready to use: with defaults, absolute paths
+//     and readable secrets.
+//   - No secret is in the file, a problem, an error or a log: the file has locations
+//     ([SecretRef]), and a [Secret] prints as "[redacted]".
+//   - A secret is used only for URLs below its remote's, by whole segments.
 //
-// docs/reference/settings.md describes the file, and [Schema] is its JSON Schema; tests hold
-// both to [Settings].
+// docs/reference/settings.md and [Schema] describe the file; tests compare both with [Settings].
 package config
 
 import (
@@ -30,24 +25,23 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// maxSize bounds the settings file and each file that has a secret, in bytes.
+// maxSize bounds the settings file and each secret's file, in bytes.
 const maxSize = 1 << 20
 
 //go:embed settings.json
 var schema string
 
-// Schema returns the JSON Schema (draft 7) of the settings file, for editors.
+// Schema returns the JSON Schema (draft 7) of the settings file.
 func Schema() []byte { return []byte(schema) }
 
-// Load reads the settings file at path. env looks up environment
-// variables, as os.Getenv does. The Settings are nil if one of the problems stops. The error
-// is not nil if the file cannot be read, or is over 1 MiB.
+// Load reads the settings file at path. env is like os.Getenv. The Settings are nil if a problem
+// stops. The error means that the file cannot be read or is over 1 MiB.
 func Load(path string, env func(string) string) (*Settings, problem.List, error) {
 	return loadSettings(path, env, func(problem.Problem) bool { return false })
 }
 
-// LoadForCommands is Load for the commands of people. It leaves out problems with what only the
-// daemon uses: the secrets of webhooks, of probes, of the ledger, of the page, and of signing.
+// LoadForCommands is Load without problems of settings that only the daemon uses: webhooks, probes,
+// ledger, web and signing.
 func LoadForCommands(path string, env func(string) string) (*Settings, problem.List, error) {
 	return loadSettings(path, env, func(p problem.Problem) bool {
 		return strings.HasPrefix(p.Subject, "webhooks.") || strings.HasPrefix(p.Subject, "probes[") || strings.HasPrefix(p.Subject, "ledger.") || strings.HasPrefix(p.Subject, "web.") || strings.HasPrefix(p.Subject, "signing.")
@@ -71,9 +65,8 @@ func loadSettings(path string, env func(string) string, leaveOut func(problem.Pr
 	return settings, problems, nil
 }
 
-// Parse reads the text of a settings file. Problems name the file as name; relative
-// paths count from the folder dir; env looks up environment variables. It looks at the
-// files that the settings name. The Settings are nil if one of the problems stops.
+// Parse reads the text of a settings file and the files that it names. Problems have the file name;
+// relative paths start at dir. The Settings are nil if a problem stops.
 func Parse(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
 	s, problems := parseSettings(name, data, dir, env)
 	if problems.Stops() {
@@ -82,7 +75,16 @@ func Parse(name string, data []byte, dir string, env func(string) string) (*Sett
 	return s, problems
 }
 
-// parseSettings returns the settings that could be read, whatever the problems.
+// CheckFields returns the problems of a settings file for another machine: unknown fields and wrong types. What it names
+// exists there.
+func CheckFields(name string, data []byte) problem.List {
+	r := &reader{file: name, lines: map[string]int{}}
+	if root, ok := r.parseDocument(data); ok {
+		r.decodeValue(root, reflect.ValueOf(defaultSettings()).Elem(), "")
+	}
+	return r.problems.Sorted()
+}
+
 func parseSettings(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
 	s := defaultSettings()
 	r := &reader{file: name, lines: map[string]int{}}
@@ -94,7 +96,6 @@ func parseSettings(name string, data []byte, dir string, env func(string) string
 	return s, r.problems.Sorted()
 }
 
-// readBounded reads a file of at most maxSize bytes.
 func readBounded(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

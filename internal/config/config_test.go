@@ -72,7 +72,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // plain leaves out what the settings keep for themselves.
-var plain = cmpopts.IgnoreUnexported(config.Schedule{}, config.SecretRef{})
+var plain = cmpopts.IgnoreUnexported(config.Schedule{}, config.SecretRef{}, config.Costs{})
 
 func TestValues(t *testing.T) {
 	dir := folder(t)

@@ -16,26 +16,22 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// reader reads YAML into Settings, strictly. A path names a value as in
-// "remotes[0].token"; it is the subject of the value's problems. The types have no
-// cycles, so a document whose aliases do ends where the types end.
+// reader decodes YAML into Settings, strictly. A path such as "remotes[0].token" is the subject of
+// a value's problems. The types have no cycles, so cyclic aliases end too.
 type reader struct {
 	file     string
 	problems problem.List
-	lines    map[string]int  // of every value that is there and not null
-	wrong    map[string]bool // values that could not be taken
+	lines    map[string]int
+	wrong    map[string]bool
 }
 
-// isGiven reports whether the file has a value at path.
 func (r *reader) isGiven(path string) bool { return r.lines[path] > 0 }
 
-// isBroken reports whether the value at path was of the wrong type; its field is then not set.
 func (r *reader) isBroken(path string) bool { return r.wrong[path] }
 
 func (r *reader) positionAt(line int) problem.Pos { return problem.Pos{File: r.file, Line: line} }
 
-// nearestLine returns the line of the value at path, or of the innermost mapping around it that the
-// file has.
+// nearestLine returns the line of the value at path, or of the innermost mapping around it.
 func (r *reader) nearestLine(path string) int {
 	for path != "" && r.lines[path] == 0 {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
@@ -51,7 +47,6 @@ func (r *reader) addWarning(path, hint, format string, args ...any) {
 	r.problems.Warnf(r.positionAt(r.nearestLine(path)), path, hint, format, args...)
 }
 
-// refuseValue reports the value at path, which does not get into the Settings.
 func (r *reader) refuseValue(path, hint, format string, args ...any) {
 	if r.wrong == nil {
 		r.wrong = map[string]bool{}
@@ -62,7 +57,6 @@ func (r *reader) refuseValue(path, hint, format string, args ...any) {
 
 var syntaxError = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
-// parseDocument parses the file and returns its root; an empty mapping if the file is empty.
 func (r *reader) parseDocument(data []byte) (*yaml.Node, bool) {
 	documents, err := yamldoc.Parse(data)
 	switch {
@@ -74,7 +68,7 @@ func (r *reader) parseDocument(data []byte) (*yaml.Node, bool) {
 		return nil, false
 	case err != nil:
 		place := syntaxError.FindStringSubmatch(err.Error())
-		line, _ := strconv.Atoi(place[1]) // 0 if it has none
+		line, _ := strconv.Atoi(place[1])
 		r.problems.Addf(r.positionAt(line), "", "look at the indentation, colons and quotes here and in the line before", "this is not YAML: %s", err.Error()[len(place[0]):])
 		return nil, false
 	case len(documents) == 0 || yamldoc.RootOf(documents[0]) == nil || yamldoc.IsNull(yamldoc.RootOf(documents[0])):
@@ -83,7 +77,6 @@ func (r *reader) parseDocument(data []byte) (*yaml.Node, bool) {
 	return yamldoc.RootOf(documents[0]), true
 }
 
-// decodeValue fills v from n. A null is as good as nothing.
 func (r *reader) decodeValue(n *yaml.Node, v reflect.Value, path string) {
 	n = yamldoc.ResolveAlias(n)
 	if yamldoc.IsNull(n) {
@@ -95,7 +88,7 @@ func (r *reader) decodeValue(n *yaml.Node, v reflect.Value, path string) {
 		r.decodeDuration(n, v, path)
 		return
 	case *SecretRef:
-		if n.Kind != yaml.MappingNode { // it may be the secret itself, which the message does not repeat
+		if n.Kind != yaml.MappingNode { // it may be the secret itself, so the message does not repeat it
 			r.refuseValue(path, "put it into a file or an environment variable, and write {file: PATH} or {env: NAME}; change it if others have seen this file", "a secret cannot be in the settings")
 			return
 		}
@@ -144,8 +137,6 @@ func (r *reader) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// uniquePairs yields the keys and values of a mapping, and reports keys that are not text
-// or are given twice.
 func (r *reader) uniquePairs(n *yaml.Node, path string) func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
 		seen := map[string]bool{}
@@ -198,7 +189,6 @@ func (r *reader) decodeList(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// decodeScalar reads a value that YAML must see as of the type tag, which words describe.
 func (r *reader) decodeScalar(n *yaml.Node, v reflect.Value, path, tag, words string) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != tag {
 		hint := "write " + words
@@ -227,12 +217,10 @@ func (r *reader) decodeDuration(n *yaml.Node, v reflect.Value, path string) {
 	v.SetInt(int64(d))
 }
 
-// joinPath returns the path of a key below path. A key may be a URL with a password in it, which
-// is redacted.
+// joinPath redacts the key: it may be a URL with a password.
 func joinPath(path, key string) string { return yamldoc.JoinPath(path, giturl.Redact(key)) }
 
-// describeNode names the type of a value for people. YAML takes a whole number that is too large
-// for a decimal one.
+// describeNode knows that YAML decodes a large integer as a float.
 func describeNode(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" {
 		return "a number with decimals or too large"

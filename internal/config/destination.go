@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// checkDestinations checks where output may go.
 func (c *checker) checkDestinations(all []Destination) {
 	if c.isGiven("output.allow") && !c.isBroken("output.allow") && len(all) == 0 {
 		c.addProblem("output.allow", "name the repositories, or leave it out", "allows no repository")
@@ -27,9 +26,8 @@ func (c *checker) checkDestinations(all []Destination) {
 	}
 }
 
-// AllowsOutput reports whether the settings let output go to a branch of a repository. named
-// reports whether they name that very repository, rather than what its URL begins with or
-// nothing at all, and literally whether they name that very branch, too.
+// AllowsOutput reports whether output may go to a branch. named means that an entry is that very
+// repository, not a prefix, and literally that it lists that very branch too.
 func (s *Settings) AllowsOutput(repo, branch string) (allowed, named, literally bool) {
 	if s.Output.Allow == nil {
 		return true, false, false

@@ -9,19 +9,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// HasLedger reports whether what clusters report goes into the ledger.
+// HasLedger reports whether the ledger records reports of clusters.
 func (s *Settings) HasLedger() bool { return s.Ledger.Secret != nil }
 
 // LedgerFile returns the file of the ledger.
 func (s *Settings) LedgerFile() string { return filepath.Join(s.DataDir, "ledger.db") }
 
-// LockFile returns the file by which one process at a time has the data folder.
+// LockFile returns the lock of the data folder, which one process at a time holds.
 func (s *Settings) LockFile() string { return filepath.Join(s.DataDir, "lock") }
 
-// LedgerMark returns the file by which the store of the ledger is known again.
+// LedgerMark returns the file that identifies the ledger's store.
 func (s *Settings) LedgerMark() string { return filepath.Join(s.DataDir, "ledger.mark") }
 
-// LedgerAddress returns the current address of the database of the ledger, with its password.
+// LedgerAddress returns the address of the ledger's database, with its password.
 func (s *Settings) LedgerAddress() (string, error) {
 	address, err := s.Ledger.Postgres.URL.Read()
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Settings) LedgerAddress() (string, error) {
 	return address.Reveal(), nil
 }
 
-// LedgerSecrets returns the current secrets that the keys of clusters are derived from, the newest
-// first; none if the settings have none. It fails if none of them can be read, or one is too short.
+// LedgerSecrets returns the secrets that clusters' keys derive from, newest first. It fails if none
+// is readable, or one is too short.
 func (s *Settings) LedgerSecrets() ([]string, error) {
 	secrets, err := readSecrets(s.Ledger.Secret, s.Ledger.Previous)
 	for _, secret := range secrets {
@@ -74,8 +74,8 @@ func (c *checker) checkLedger(l *Ledger) {
 	}
 }
 
-// checkKeep checks how long the past is kept. Gates and the page look back for hours, and days are added
-// up from spans and arrivals.
+// checkKeep requires a day, because gates and the page look back for hours, and days are sums of
+// spans and arrivals.
 func (c *checker) checkKeep(l *Ledger) {
 	if c.isGiven("ledger.keep") && l.Secret == nil {
 		c.addProblem("ledger.keep", "write secret beside it, or remove it", "is there without a secret")

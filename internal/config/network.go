@@ -11,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// checkNetwork checks the hosts and folders that the control plane may name.
 func (c *checker) checkNetwork(n Network) {
 	for i, entry := range n.Allow {
 		if filepath.IsAbs(entry) {
@@ -24,7 +23,6 @@ func (c *checker) checkNetwork(n Network) {
 	}
 }
 
-// splitHost returns a host in lower case and its port, "" if there is none.
 func splitHost(entry string) (host, port string) {
 	host, port, err := net.SplitHostPort(entry)
 	if err != nil {
@@ -33,7 +31,6 @@ func splitHost(entry string) (host, port string) {
 	return strings.ToLower(host), port
 }
 
-// hostAndPort returns the host and port of a URL of a repository.
 func hostAndPort(place string) (host, port string) {
 	if l, ok := parseLocation(strings.TrimSpace(place)); ok {
 		return l.host, l.port
@@ -45,8 +42,8 @@ func hostAndPort(place string) (host, port string) {
 	return strings.ToLower(u.Hostname()), u.Port()
 }
 
-// NamesRepository reports whether the settings name the host of a repository, with its port, or the
-// folder that it is in. Other repositories are named in the control plane only.
+// NamesRepository reports whether the settings name a repository's host and port, or a folder that
+// contains it. Other repositories are named only by the control plane.
 func (s *Settings) NamesRepository(place string) bool {
 	named := []string{s.ControlPlane.Repo}
 	for _, to := range s.Map {
@@ -79,8 +76,7 @@ func (s *Settings) NamesRepository(place string) bool {
 	return false
 }
 
-// namesFolder reports whether a folder is one of those named, or in one of them; beside a
-// control plane of this machine are its other repositories.
+// namesFolder also accepts folders next to a local control plane.
 func (s *Settings) namesFolder(place string, named []string) bool {
 	folder := giturl.Identify(place)
 	if !giturl.IsRemote(s.ControlPlane.Repo) {

@@ -43,7 +43,7 @@ func TestExample(t *testing.T) {
 	write(t, filepath.Join(dir, "ledger-secret"), longSecret)
 	write(t, filepath.Join(dir, "session-key"), longSecret)
 	write(t, filepath.Join(dir, "allowed_signers"), "# nobody yet\n")
-	for _, name := range []string{"gitlab-token", "app.pem", "id_ed25519", "known_hosts", "signing_key", "webhook-secret", "metrics-token"} {
+	for _, name := range []string{"gitlab-token", "app.pem", "id_ed25519", "known_hosts", "signing_key", "webhook-secret", "metrics-token", "acme-token"} {
 		write(t, filepath.Join(dir, name), "hunter2")
 	}
 	text := strings.ReplaceAll(example(t), "/etc/fairlead", dir)

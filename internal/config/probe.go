@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 )
 
-// Probe returns the probe with the longest URL that an address begins with, segment by
-// segment, with the same scheme, host and port. It returns false if there is none, or the
-// address is ambiguous: one with a user, with ".." or an encoded slash in its path has no probe.
+// Probe returns the probe with the longest URL that is a prefix of an address, by whole segments,
+// with the same scheme, host and port. Ambiguous addresses have none: those with a user, "..", or
+// an encoded slash.
 func (s *Settings) Probe(address string) (Probe, bool) {
 	wanted, ok := parseProbeLocation(address)
 	best, length := Probe{}, -1
@@ -23,15 +25,29 @@ func (s *Settings) Probe(address string) (Probe, bool) {
 	return best, length >= 0
 }
 
-// parseProbeLocation parses a URL of http or https.
 func parseProbeLocation(text string) (remoteLocation, bool) {
 	u, err := url.Parse(text)
-	// A server may read %2e%2e or a second encoding as something else than we do.
+	// Servers may decode %2e%2e or a double encoding differently.
 	if err != nil || u.User != nil || u.Opaque != "" || strings.ContainsAny(u.Path, "%\\") {
 		return remoteLocation{}, false
 	}
 	l, ok := parseLocation(text)
 	return l, ok && strings.HasPrefix(l.scheme, "http")
+}
+
+func checkCosts(c *checker, costs *Costs) {
+	if c.isGiven("costs.expression") && !c.isBroken("costs.expression") {
+		compiled, err := cost.CompileExpression(costs.Expression)
+		if err != nil {
+			c.addProblem("costs.expression", `write CEL over cost, such as {"currency": "EUR", "before": cost.old, "after": cost.new}`, "%v", err)
+		}
+		costs.compiled = compiled
+	}
+	if costs.Limit != nil && !c.isBroken("costs.limit") {
+		if hint, sentence := costs.Limit.Check(); sentence != "" {
+			c.addProblem("costs.limit", hint, "%s", sentence)
+		}
+	}
 }
 
 func (c *checker) checkProbes(probes []Probe) {
@@ -57,8 +73,6 @@ func (c *checker) checkProbes(probes []Probe) {
 	}
 }
 
-// parseProbeURL parses the URL of a probe. It reports a URL that no address can begin with, and one
-// that has a secret in it, and returns false.
 func (c *checker) parseProbeURL(path, value string) (remoteLocation, bool) {
 	u, err := url.Parse(value)
 	if err == nil && u.User != nil {

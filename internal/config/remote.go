@@ -3,7 +3,7 @@ package config
 import "fmt"
 
 const (
-	// defaultUsername is what GitHub asks for; GitLab and Gitea take any with a token.
+	// defaultUsername is GitHub's; GitLab and Gitea accept any name with a token.
 	defaultUsername = "x-access-token"
 	defaultAPI      = "https://api.github.com"
 )
@@ -24,7 +24,7 @@ func (c *checker) checkRemotes(remotes []Remote) {
 			c.addProblem(path+".url", "remove one of them", "another remote has this URL")
 		}
 		seen[l.canonicalURL()] = true
-		switch { // the credential has to be one that the scheme can carry
+		switch {
 		case l.scheme == "ssh" && (r.Token != nil || r.GitHubApp != nil):
 			c.addProblem(path+".url", "write an https:// URL, or ssh: {key: {file: PATH}}", "a token is not for ssh")
 		case l.scheme != "ssh" && r.SSH != nil:
@@ -35,7 +35,6 @@ func (c *checker) checkRemotes(remotes []Remote) {
 	}
 }
 
-// checkCredentials checks that a remote has one kind of credential, and fills in its defaults.
 func (c *checker) checkCredentials(path string, r *Remote) {
 	n := 0
 	for _, key := range []string{".token", ".githubApp", ".ssh"} {

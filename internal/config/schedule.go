@@ -11,15 +11,14 @@ import (
 const (
 	defaultInterval = time.Minute
 	leastDuration   = time.Second
-	// cronStep is the resolution of cron expressions.
+	// cronStep is the resolution of cron.
 	cronStep = time.Minute
-	// jitterPart is what part of the interval the default jitter is.
+	// jitterPart: the default jitter is the interval divided by it.
 	jitterPart = 10
 )
 
-// NextPoll returns the time of the poll after now: by the interval, or by the cron
-// expression in the time zone of now. random, in [0, 1), is the share of the jitter that is
-// added.
+// NextPoll returns the time of the next poll. Cron uses now's time zone. random, in [0, 1), scales
+// the jitter.
 func (s *Settings) NextPoll(now time.Time, random float64) time.Time {
 	next := now.Add(s.Schedule.Interval)
 	if s.Schedule.cron != nil {
@@ -54,7 +53,6 @@ func (c *checker) checkSchedule(s *Schedule) {
 	}
 }
 
-// checkLeast reports a duration that is too short to be meant.
 func (c *checker) checkLeast(path string, d time.Duration) {
 	if d < leastDuration && !c.isBroken(path) {
 		c.addProblem(path, "write 1s or more", "%s is shorter than %s", d, leastDuration)
@@ -71,8 +69,7 @@ func (c *checker) checkCron(s *Schedule) {
 		c.addProblem("schedule.cron", `write five fields (minute, hour, day, month, weekday) as in "*/5 * * * *", or @hourly`, "%q is not a cron expression: %s", s.Cron, reason)
 		return
 	}
-	// From this date on, every possible day comes within the years that the library looks
-	// ahead.
+	// From this date on, every valid day is within the library's range.
 	if parsed.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 		c.addProblem("schedule.cron", "the date does not exist, such as 30 February", "%q never matches a date", s.Cron)
 		return
@@ -80,8 +77,7 @@ func (c *checker) checkCron(s *Schedule) {
 	s.cron = parsed
 }
 
-// parseCron reads an expression. A time zone with nothing after it makes the library
-// panic.
+// parseCron rejects a time zone alone, on which the library panics.
 func parseCron(expression string) (cron.Schedule, error) {
 	if strings.Contains(expression, "TZ=") && !strings.Contains(expression, " ") {
 		return nil, errors.New("nothing follows the time zone")
@@ -89,6 +85,6 @@ func parseCron(expression string) (cron.Schedule, error) {
 	return cron.ParseStandard(expression)
 }
 
-// leastOverdue is the default of OverdueAfter, unless polls are far apart. It exceeds the ten
-// minutes for which a failing remote is not asked.
+// leastOverdue is the default minimum of OverdueAfter. It exceeds the ten minutes of a failing
+// remote's pause.
 const leastOverdue = 15 * time.Minute

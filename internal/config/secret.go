@@ -11,14 +11,13 @@ import (
 	"strings"
 )
 
-// redacted is all that is ever printed of a secret.
 const redacted = "[redacted]"
 
-// Secret is a text that must not be seen. However it is printed, logged or encoded,
-// it is "[redacted]". The zero Secret is empty.
+// Secret is a confidential text. Printing, logging and encoding it gives "[redacted]". The zero
+// value is empty.
 type Secret struct {
-	// A pointer, because fmt does not call methods of what is in an unexported field
-	// of another struct: it prints the address.
+	// A pointer, because fmt does not call methods of values in unexported fields: it prints the
+	// address.
 	value *string
 }
 
@@ -33,7 +32,7 @@ func (s Secret) Reveal() string {
 	return *s.value
 }
 
-// String returns "[redacted]", as all methods that follow do.
+// String returns "[redacted]".
 func (s Secret) String() string { return redacted }
 
 // GoString is for %#v.
@@ -42,22 +41,19 @@ func (s Secret) GoString() string { return redacted }
 // Format is for every verb of fmt.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
-// MarshalText is for encoders; its error is always nil.
+// MarshalText is for encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// MarshalJSON is for encoding/json; its error is always nil.
+// MarshalJSON is for encoding/json.
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
 // LogValue is for log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// SecretRef is the location of a secret: a file or an environment variable. One of
-// the fields is not "".
+// SecretRef is the location of a secret; one field is set.
 type SecretRef struct {
-	// File is an absolute path.
 	File string `yaml:"file"`
-	// Env is the name of an environment variable.
-	Env string `yaml:"env"`
+	Env  string `yaml:"env"`
 
 	env func(string) string
 }
@@ -67,9 +63,8 @@ var (
 	errUnset = errors.New("it is not set")
 )
 
-// Read returns the secret as it is now, so that a changed secret is used without
-// a restart, less one newline at its end. It fails if there is no secret, or an
-// empty one; the error does not quote what was read.
+// Read returns the current secret without a final newline. It fails for an empty secret; the error
+// does not quote it.
 func (r SecretRef) Read() (Secret, error) {
 	if r.File == "" {
 		lookup := r.env
@@ -98,8 +93,6 @@ func trimNewline(s string) string {
 	return strings.TrimSuffix(s, "\n")
 }
 
-// checkSecret checks that a secret can be read, and warns if other users can read it too. path is
-// that of the reference in the settings; nil is no reference.
 func (c *checker) checkSecret(path string, r *SecretRef) {
 	switch {
 	case r == nil || !c.isGiven(path) || c.isBroken(path) || c.isBroken(path+".file") || c.isBroken(path+".env"):
@@ -128,7 +121,6 @@ func (c *checker) checkSecret(path string, r *SecretRef) {
 	}
 }
 
-// reportUnreadable reports why a file that the settings name cannot be read.
 func (c *checker) reportUnreadable(path, file string, err error) {
 	var because *fs.PathError
 	switch {
@@ -141,8 +133,7 @@ func (c *checker) reportUnreadable(path, file string, err error) {
 	}
 }
 
-// warnIfExposed warns of a file with a secret that others can read, except on Windows, where the
-// mode does not tell.
+// warnIfExposed skips Windows, where the mode means nothing.
 func (c *checker) warnIfExposed(path, file string) {
 	info, err := os.Stat(file)
 	if file == "" || err != nil || runtime.GOOS == "windows" {

@@ -14,19 +14,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// Web is about people at the page: who may read it, how they sign in, and what they may do there.
+// Web configures the page: who reads it, how people sign in, and what they may do.
 type Web struct {
-	// URL is the address of the page, as people reach it; "" where nobody signs in.
+	// URL is the public address; "" if nobody signs in.
 	URL string `yaml:"url"`
-	// Read is who may read: [ReadEverybody] or [ReadSignedIn].
-	Read string `yaml:"read"`
-	// Actions lets people who signed in perform operator actions, as their roles permit.
-	Actions bool `yaml:"actions"`
-	// SignIn is how people sign in; nil if nobody does.
+	// Read is [ReadEverybody] or [ReadSignedIn].
+	Read    string     `yaml:"read"`
+	Actions bool       `yaml:"actions"`
 	SignIn  *SignIn    `yaml:"signIn"`
 	Session WebSession `yaml:"session"`
-	// Roles permit actions to groups.
-	Roles []Role `yaml:"roles"`
+	Roles   []Role     `yaml:"roles"`
 }
 
 // Who may read the page.
@@ -35,46 +32,43 @@ const (
 	ReadSignedIn  = "signed-in"
 )
 
-// SignIn is how people sign in. One of its fields is not nil.
+// SignIn is how people sign in; one field is set.
 type SignIn struct {
 	OIDC  *OIDC        `yaml:"oidc"`
 	Forge *ForgeSignIn `yaml:"forge"`
 	Proxy *Proxy       `yaml:"proxy"`
 }
 
-// ForgeSignIn is the forge of the control plane: people sign in there, and write with tokens of their own.
+// ForgeSignIn is the control plane's forge: people sign in there, and write with their own tokens.
 type ForgeSignIn struct {
-	// ClientID and ClientSecret are those of an OAuth application, or of a GitHub App.
+	// ClientID and ClientSecret are of an OAuth application or a GitHub App.
 	ClientID     string    `yaml:"clientID" required:"clientID: 8d5d0f1c"`
 	ClientSecret SecretRef `yaml:"clientSecret" required:"clientSecret: {file: oauth-secret}"`
-	// Scopes replace those that the kind of forge needs; nil for them.
+	// Scopes replace the defaults of the forge.
 	Scopes []string `yaml:"scopes"`
 }
 
-// OIDC is an issuer of OpenID Connect.
+// OIDC is an OpenID Connect issuer.
 type OIDC struct {
 	Issuer       string    `yaml:"issuer" required:"issuer: https://id.example.com"`
 	ClientID     string    `yaml:"clientID" required:"clientID: fairlead"`
 	ClientSecret SecretRef `yaml:"clientSecret" required:"clientSecret: {file: oidc-secret}"`
-	// Groups is the claim with the groups of a person.
-	Groups string `yaml:"groups"`
-	// Scopes are asked for beside openid, profile and email.
+	Groups       string    `yaml:"groups"`
+	// Scopes are requested in addition to openid, profile and email.
 	Scopes []string `yaml:"scopes"`
-	// TrustEmail takes an address that the issuer does not say to have verified.
+	// TrustEmail accepts unverified addresses.
 	TrustEmail bool `yaml:"trustEmail"`
 }
 
-// Proxy is a reverse proxy that people sign in at: it sends their names with each request.
+// Proxy is a reverse proxy that authenticates people and sends headers.
 type Proxy struct {
-	// From are the addresses, or ranges of them, that the proxy connects from.
 	From []string `yaml:"from"`
-	// User, Name, Email and Groups are the headers with the login, the name, the address and the
-	// groups of a person. The groups are separated by commas.
+	// User, Name, Email and Groups are header names. Groups are comma-separated.
 	User   string `yaml:"user"`
 	Name   string `yaml:"name"`
 	Email  string `yaml:"email"`
 	Groups string `yaml:"groups"`
-	// JWT is the signed token that the proxy sends in place of these headers; nil if it sends none.
+	// JWT is a signed token instead of these headers; nil for none.
 	JWT *ProxyToken `yaml:"jwt"`
 }
 
@@ -83,44 +77,40 @@ type ProxyToken struct {
 	Header   string `yaml:"header" required:"header: X-Forwarded-Access-Token"`
 	Issuer   string `yaml:"issuer" required:"issuer: https://id.example.com"`
 	Audience string `yaml:"audience" required:"audience: fairlead"`
-	// Keys is the URL of the keys of the issuer; "" to ask the issuer where they are.
-	Keys string `yaml:"keys"`
-	// Groups is the claim with the groups of a person.
-	Groups string `yaml:"groups"`
-	// TrustEmail takes an address that the issuer does not say to have verified.
-	TrustEmail bool `yaml:"trustEmail"`
+	// Keys is the URL of the issuer's keys; "" discovers it.
+	Keys       string `yaml:"keys"`
+	Groups     string `yaml:"groups"`
+	TrustEmail bool   `yaml:"trustEmail"`
 }
 
-// WebSession is about the cookie of a person who signed in.
+// WebSession configures the cookie of a session.
 type WebSession struct {
-	// Key is what cookies are sealed with; nil where there are none.
-	Key *SecretRef `yaml:"key"`
-	// Previous opens cookies as well, until all have been sealed with the other; nil if there is none.
+	Key      *SecretRef `yaml:"key"`
 	Previous *SecretRef `yaml:"previous"`
-	// Idle is how long a session lasts that is not used, and Life how long one lasts.
+	// Idle bounds an unused session, Life any session.
 	Idle time.Duration `yaml:"idle"`
 	Life time.Duration `yaml:"life"`
 }
 
 // Role permits actions in environments to groups.
 type Role struct {
-	// Groups are names of groups; "*" is everybody who signed in.
+	// Groups are names; "*" is everyone who signed in.
 	Groups []string `yaml:"groups" required:"groups: [sre]"`
-	// May are actions, of [WebActions].
+	// May are actions of [WebActions].
 	May []string `yaml:"may" required:"may: [approve, hold, release]"`
-	// In are patterns of the names of environments, as in path.Match.
+	// In are patterns of environment names, as in path.Match.
 	In []string `yaml:"in" required:"in: [\"*\"]"`
 }
 
-// WebActions returns what roles may permit.
+// WebActions returns the actions for roles.
 func WebActions() []string {
 	return []string{"approve", "hold", "release", "rollback", "promote", "freeze", "merge", "approve-plan", "teardown", "force"}
 }
 
-// MinSessionKey is how many characters the key of sessions has at least.
+// MinSessionKey is the minimum length of a session key, in bytes.
 const MinSessionKey = 32
 
-// SessionKeys returns the current keys of sessions, the newest first.
+// SessionKeys returns the current session keys, newest first.
 func (s *Settings) SessionKeys() ([]string, error) {
 	keys, err := readSecrets(s.Web.Session.Key, s.Web.Session.Previous)
 	for _, key := range keys {
@@ -131,7 +121,7 @@ func (s *Settings) SessionKeys() ([]string, error) {
 	return keys, err
 }
 
-// WebHosts returns the names under which the page is reached.
+// WebHosts returns the names of the page.
 func (s *Settings) WebHosts() []string {
 	u, err := url.Parse(s.Web.URL)
 	if err != nil || u.Hostname() == "" {
@@ -171,7 +161,6 @@ func (c *checker) checkWeb(s *Settings) {
 	}
 }
 
-// checkWebURL checks the address of the page, and adds the slash at its end.
 func (c *checker) checkWebURL(w *Web) {
 	if c.isBroken("web.url") {
 		return
@@ -218,7 +207,6 @@ func (c *checker) checkSignIn(w *Web) {
 	}
 }
 
-// checkIssuer checks the URL of an issuer; "" is none.
 func (c *checker) checkIssuer(path, value string) {
 	if value == "" || c.isBroken(path) {
 		return
@@ -276,7 +264,7 @@ func (c *checker) checkHeader(path, name string) {
 	}
 }
 
-// ParseAddresses parses an address, or a range of them.
+// ParseAddresses parses an address or a range.
 func ParseAddresses(text string) (netip.Prefix, error) {
 	address, err := netip.ParseAddr(text)
 	if err == nil {

@@ -2,9 +2,8 @@ package config
 
 import "errors"
 
-// WebhookSecrets returns the current secrets of the webhooks of a kind of forge, "github",
-// "gitlab" or "gitea", or of "flux"; none if the settings have no such webhook. It fails if
-// none of them can be read.
+// WebhookSecrets returns the current secrets of "github", "gitlab", "gitea" or "flux" webhooks, or
+// nil if not configured. It fails if none is readable.
 func (s *Settings) WebhookSecrets(forge string) ([]string, error) {
 	hook := s.Webhooks.byForge(forge)
 	if hook == nil {
@@ -13,8 +12,8 @@ func (s *Settings) WebhookSecrets(forge string) ([]string, error) {
 	return readSecrets(&hook.Secret, hook.Previous)
 }
 
-// readSecrets returns the secrets that can be read, in order, and fails if there are some and none can
-// be. A reference that is nil is none.
+// readSecrets returns the readable secrets in order. It fails if there are references but none is
+// readable.
 func readSecrets(refs ...*SecretRef) (secrets []string, err error) {
 	var failures []error
 	for _, ref := range refs {

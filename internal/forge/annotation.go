@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Markdown returns an annotation as a comment: what it is, and its text, escaped.
+// Markdown returns the annotation as a comment, with its text escaped.
 func (a Annotation) Markdown() string {
 	kind := "Problem"
 	if a.Warning {
@@ -17,20 +17,18 @@ func (a Annotation) Markdown() string {
 	return "**" + kind + ":** " + EscapeMarkdown(a.Text)
 }
 
-// MaxLineComments bounds how many comments at lines are made at once, so that people can
-// still read the others.
+// MaxLineComments bounds the line comments of one update, so that people's comments stay readable.
 const MaxLineComments = 50
 
-// LineComment is an annotation, and the text of its comment.
+// LineComment is an annotation and the text of its comment.
 type LineComment struct {
 	Annotation Annotation
 	Text       string
 }
 
-// AnnotateChange makes notes the only comments of ours with this mark at lines of a pull
-// request. Those that are there already stay. One that is out of date is removed; if people
-// have answered it, it is resolved. Lines that the diff does not show are returned, and those
-// that are too many.
+// AnnotateChange makes notes our only line comments with this mark. It removes outdated ones, or
+// resolves those with replies. It returns notes that the diff does not show, or that exceed
+// MaxLineComments.
 func (h *Hosted[P]) AnnotateChange(ctx context.Context, c Change, mark string, notes []Annotation) ([]Annotation, error) {
 	user, err := h.User(ctx)
 	if err != nil {
@@ -55,20 +53,20 @@ func (h *Hosted[P]) AnnotateChange(ctx context.Context, c Change, mark string, n
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
-// DiffLines returns the lines of the new file that a unified diff of one file shows, and
-// the line of the old file that each was; 0 for one that is new.
+// DiffLines maps the lines of the new file that a unified diff shows to lines of the old file, or 0
+// if added.
 func DiffLines(diff string) map[int]int {
 	lines := map[int]int{}
 	old, now, inside := 0, 0, false
 	for line := range strings.Lines(diff) {
 		if m := hunkHead.FindStringSubmatch(line); m != nil {
-			old, _ = strconv.Atoi(m[1]) // they are digits
+			old, _ = strconv.Atoi(m[1])
 			now, _ = strconv.Atoi(m[2])
 			inside = true
 			continue
 		}
 		switch {
-		case !inside: // the head of the file
+		case !inside:
 		case line[0] == '+':
 			lines[now] = 0
 			now++

@@ -6,12 +6,11 @@ import (
 	"sync"
 )
 
-// answerCache are answers that have an ETag, so that a forge needs to say only that
-// nothing changed, which does not count against the rate limit.
+// answerCache stores answers with an ETag: a "not modified" does not count against the rate limit.
 type answerCache struct {
 	mu      sync.Mutex
 	entries map[string]storedAnswer
-	order   []string // of the keys; the oldest is forgotten first
+	order   []string // keys, oldest first
 	size    int      // of the bodies, in bytes
 }
 
@@ -20,7 +19,6 @@ type storedAnswer struct {
 	body   []byte
 }
 
-// maxCachedBytes bounds the bodies that are kept, in bytes.
 const maxCachedBytes = 16 << 20
 
 func answerKey(req *http.Request) string { return req.URL.String() + "\n" + req.Header.Get("Accept") }
@@ -54,7 +52,7 @@ func (a *answerCache) put(req *http.Request, answer *http.Response, body []byte)
 	a.size += len(body)
 }
 
-// remove forgets an answer. The caller holds the lock.
+// The caller of remove holds the lock.
 func (a *answerCache) remove(key string) {
 	old, ok := a.entries[key]
 	if !ok {

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxComment is how many characters of a comment all forges take.
+// MaxComment is the number of characters of a comment that all forges accept.
 const MaxComment = maxBody
 
 func commentLine(mark string) string { return fmt.Sprintf("<!-- fairlead-comment: %s -->", mark) }
 
-// FormatComment returns the text of our one comment with a mark, which is not shown. A
-// body that is too long for a comment of so many characters is cut.
+// FormatComment returns the text of our one comment with a hidden mark. It cuts the body to fit
+// limit characters.
 func FormatComment(mark, body string, limit int) (string, error) {
 	if err := checkMark(mark); err != nil {
 		return "", err
@@ -21,14 +21,13 @@ func FormatComment(mark, body string, limit int) (string, error) {
 	return FitMarkdown(strings.TrimSpace(unixLines(body)), limit-utf8.RuneCountInString(end)) + end, nil
 }
 
-// IsComment reports whether a comment ends with a mark.
+// IsComment reports whether a comment ends with the mark.
 func IsComment(text, mark string) bool {
 	text = strings.TrimSpace(unixLines(text))
 	return text == commentLine(mark) || strings.HasSuffix(text, "\n"+commentLine(mark))
 }
 
-// SameComment reports whether two texts of comments say the same: forges and
-// browsers change how lines end.
+// SameComment compares texts of comments, ignoring line endings, which forges and browsers change.
 func SameComment(a, b string) bool {
 	return strings.TrimSpace(unixLines(a)) == strings.TrimSpace(unixLines(b))
 }

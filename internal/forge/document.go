@@ -11,18 +11,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// Document is the body of a pull request or issue of ours: the text, and below it
-// what we must know of it.
+// Document is the body of our pull request or issue: a text, followed by our metadata.
 type Document struct {
-	Text   string
-	Mark   string
-	Labels []string // that we gave it, sorted
-	Reason string   // why we closed it, one line
-	// MergeReason is why a person merged it, one line.
+	Text        string
+	Mark        string
+	Labels      []string // that we added, sorted
+	Reason      string
 	MergeReason string
 }
 
-// maxBody is how many characters all forges take.
+// maxBody is the number of characters that all forges accept.
 const maxBody = 65536
 
 var (
@@ -32,14 +30,14 @@ var (
 	closeLine = regexp.MustCompile(`(?m)^\*\*Closed:\*\* (.+)$`)
 )
 
-// Format returns the body. A text that is too long is cut.
+// Format returns the body. It cuts a text that is too long.
 func (d Document) Format() (string, error) {
 	if err := checkMark(d.Mark); err != nil {
 		return "", err
 	}
 	end := fmt.Sprintf("\n\n<!-- fairlead: %s -->", d.Mark)
 	if len(d.Labels) > 0 {
-		names, err := json.Marshal(d.Labels) // in which > is escaped
+		names, err := json.Marshal(d.Labels) // json escapes >
 		if err != nil {
 			return "", err
 		}
@@ -61,10 +59,10 @@ func checkMark(mark string) error {
 	return nil
 }
 
-// ParseDocument understands a body. It is none of ours if it has no mark; of several
-// the last one counts, as what is above it may be from outside.
+// ParseDocument returns false for a body without a mark. The last mark counts: the text above it
+// may come from outside.
 func ParseDocument(body string) (Document, bool) {
-	body = strings.ReplaceAll(body, "\r\n", "\n") // from GitHub's editor
+	body = strings.ReplaceAll(body, "\r\n", "\n") // GitHub's editor writes CRLF
 	all := markLine.FindAllStringSubmatchIndex(body, -1)
 	if len(all) == 0 {
 		return Document{}, false
@@ -73,7 +71,7 @@ func ParseDocument(body string) (Document, bool) {
 	d := Document{Text: strings.TrimSuffix(body[:at[0]], "\n\n"), Mark: body[at[2]:at[3]]}
 	end := body[at[1]:]
 	if m := labelLine.FindStringSubmatch(end); m != nil && json.Unmarshal([]byte(m[1]), &d.Labels) != nil {
-		d.Labels = nil // a person edited it
+		d.Labels = nil // edited by a person
 	}
 	slices.Sort(d.Labels)
 	if m := mergeLine.FindStringSubmatch(end); m != nil {

@@ -1,8 +1,8 @@
 // Package forge reads and writes pull requests, commit statuses and issues.
 //
-// What the package keeps true: only pull requests with our mark are returned, edited or
-// closed; what exists already is [ErrExists], so that two that race find each
-// other's work; and text from outside does nothing in Markdown.
+// What the package keeps true: only pull requests with our mark are returned, edited or closed.
+// Creating what exists is [ErrExists], so that concurrent processes find each other's work. Text
+// from outside is inert in Markdown.
 package forge
 
 import (
@@ -15,56 +15,54 @@ import (
 )
 
 var (
-	// ErrNotFound means that there is no such pull request or issue.
+	// ErrNotFound means that the pull request or issue does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrExists means that there is one already.
+	// ErrExists means that it exists already.
 	ErrExists = errors.New("it exists already")
-	// ErrConflict means that a pull request and the branch that it is for have changed the same.
+	// ErrConflict means that a pull request conflicts with its base branch.
 	ErrConflict = errors.New("it has a conflict")
-	// ErrMoved means that a branch has moved since the decision was made.
+	// ErrMoved means that a branch has moved since the decision.
 	ErrMoved = errors.New("the branch has moved")
-	// ErrChanged means that a pull request has changed since the decision was made: it
-	// was merged or closed, is for another branch, or is being changed at this moment.
+	// ErrChanged means that a pull request was merged, closed or retargeted since the decision, or
+	// is being changed right now.
 	ErrChanged = errors.New("the pull request has changed meanwhile")
 )
 
 // Forge reads and writes the pull requests, statuses and issues of one repository.
 type Forge interface {
-	// Name is the kind of forge: "git".
+	// Name is the kind of forge, such as "git".
 	Name() string
-	// Pulls returns our pull requests from a branch to another, newest first.
+	// Pulls returns our pull requests from head to base, newest first.
 	Pulls(ctx context.Context, head, base string) ([]Pull, error)
-	// OpenPulls returns our open pull requests between any branches, newest first.
+	// OpenPulls returns all our open pull requests, newest first.
 	OpenPulls(ctx context.Context) ([]Pull, error)
-	// OpenPull opens a pull request. The error is ErrExists if there is an open one,
-	// ErrNotFound if one of the branches is missing, and ErrChanged if there is nothing
-	// to merge, or it was merged or closed at once.
+	// OpenPull opens a pull request. The error is ErrExists if one is open, ErrNotFound if a branch
+	// is missing, and ErrChanged without changes, or if it was closed or merged at once.
 	OpenPull(ctx context.Context, p Proposal) (Pull, error)
-	// EditPull sets title, body and labels of an open pull request. The error is
-	// ErrChanged, and its text stays the same, if it is no longer open, or not from
-	// p.Head to p.Base.
+	// EditPull sets title, body and labels. If the pull request is not open from p.Head to p.Base,
+	// the text stays and the error is ErrChanged.
 	EditPull(ctx context.Context, number int, p Proposal) (Pull, error)
-	// ClosePull closes an open pull request, and writes the reason into it. It does
-	// nothing to one that was merged or closed.
+	// ClosePull closes an open pull request and records the reason in it. Otherwise it does
+	// nothing.
 	ClosePull(ctx context.Context, number int, reason string) error
-	// SetStatus sets the status of a commit in one context.
+	// SetStatus sets a commit's status in one context.
 	SetStatus(ctx context.Context, commit string, s Status) error
-	// Issues returns our issues with a mark, open or closed, newest first.
+	// Issues returns our open and closed issues with a mark, newest first.
 	Issues(ctx context.Context, mark string) ([]Issue, error)
-	// PutIssue opens an issue (number 0), or updates one.
+	// PutIssue opens an issue (number 0) or updates one.
 	PutIssue(ctx context.Context, i Issue) (Issue, error)
 }
 
 // Proposal is the content of a pull request.
 type Proposal struct {
 	Mark       string // of the environment
-	Head, Base string // branches
+	Head, Base string
 	Title      string // one line
-	Body       string // Markdown
+	Body       string
 	Labels     []string
 }
 
-// State is whether a pull request is open.
+// State is the state of a pull request.
 type State string
 
 // The states of a pull request.
@@ -79,16 +77,16 @@ type Pull struct {
 	Proposal
 	Number int
 	State  State
-	Commit string // at the head of its branch when it was last open
-	Reason string // why it was merged or closed
-	By     string // who merged or closed it; "" if that is not known
-	URL    string // "" if it has no page
+	Commit string // head of its branch when last open
+	Reason string // for merging or closing it
+	By     string // who merged or closed it; "" if unknown
+	URL    string // "" without a page
 }
 
 // Outcome is the state of a commit status or of a run.
 type Outcome = gate.Outcome
 
-// The outcomes that all forges know.
+// The outcomes that all forges have.
 const (
 	Pending = gate.Pending
 	Success = gate.Success
@@ -99,13 +97,13 @@ const (
 type Status struct {
 	Context     string
 	Outcome     Outcome
-	Description string // one line of at most 140 characters
+	Description string // one line, at most 140 characters
 	URL         string
 }
 
-// Issue is an issue of ours.
+// Issue is our issue.
 type Issue struct {
-	Number int // 0 if it is not there yet
+	Number int // 0 if new
 	Mark   string
 	Title  string
 	Body   string
@@ -113,10 +111,10 @@ type Issue struct {
 	URL    string
 }
 
-// MaxTitle is the length that all forges allow a title, in bytes.
+// MaxTitle is the length of a title that all forges accept, in bytes.
 const MaxTitle = 255
 
-// FitTitle cuts a title to the length that all forges allow.
+// FitTitle cuts a title to MaxTitle.
 func FitTitle(title string) string {
 	title = text.OneLine(title)
 	if len(title) <= MaxTitle {
@@ -125,8 +123,7 @@ func FitTitle(title string) string {
 	return text.Shorten(title, MaxTitle-len("…"))
 }
 
-// EscapeMarkdown makes text from outside harmless in Markdown: it is shown literally, mentions
-// no user and is no link.
+// EscapeMarkdown makes text from outside inert: literal, without mentions and links.
 func EscapeMarkdown(text string) string {
 	return strings.NewReplacer(
 		"&", "&amp;", "\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "#", "#\u200b", "|", "\\|", "!", "\\!",
@@ -134,7 +131,7 @@ func EscapeMarkdown(text string) string {
 	).Replace(text)
 }
 
-// CodeSpan shows text from outside as code, whatever backticks it has.
+// CodeSpan formats text from outside as code, including any backticks.
 func CodeSpan(code string) string {
 	code = text.OneLine(code)
 	longest := text.LongestBackticks(code)

@@ -10,108 +10,98 @@ import (
 	"time"
 )
 
-// Hosted is the part of a forge with an API that all of them have in common: which pull
-// requests, comments and issues are ours, and what is written into them. It is over the
-// few requests of [Calls]. P is what the forge's library has for a pull request. It may
-// be used concurrently.
+// Hosted is the common part of forges with an API, on top of [Calls]. P is the library's pull
+// request. It is safe for concurrent use.
 //
-// What is ours ends with a mark that is not shown, <!-- fairlead: MARK -->, below it
-// the labels that we gave, and why we closed it. Labels that people gave are not
-// returned, and stay.
+// Our items end with a hidden mark, <!-- fairlead: MARK -->, followed by the labels that we added
+// and the reason for closing. Labels of people are neither returned nor removed.
 type Hosted[P any] struct {
 	client  *Client
 	calls   Calls[P]
 	dialect Dialect
 
 	mu        sync.Mutex
-	statuses  map[statusKey]Status // that we have set
-	mergers   map[int]string       // who merged a pull request, by its number
-	unlabeled error                // why no issue is opened any more
-	user      string               // of the token, once it was read
+	statuses  map[statusKey]Status
+	mergers   map[int]string
+	unlabeled error  // why no more issues are opened
+	user      string // of the token, once read
 }
 
 type statusKey struct{ commit, context string }
 
-// maxCachedStatuses bounds how many statuses are remembered.
 const maxCachedStatuses = 1024
 
-// Dialect is in what forges differ for [Hosted].
+// Dialect describes how a forge differs for [Hosted].
 type Dialect struct {
-	Pull        string // "pull request", or what the forge calls one
-	FoldLabels  bool   // labels that differ in case are the same
-	LabelAdvice string // what to do if an issue has lost its label
-	MaxComment  int    // characters
-	// HidesAutoMerge means that the forge does not show whether it merges a pull request later.
+	Pull           string // "pull request" or "merge request"
+	FoldLabels     bool   // labels are case-insensitive
+	LabelAdvice    string // if an issue loses its label
+	MaxComment     int    // characters
 	HidesAutoMerge bool
-	// CheckLabel returns an error for a name that the forge cannot take; nil for any name.
+	// CheckLabel returns an error for an invalid label; nil accepts all.
 	CheckLabel func(name string) error
-	// Escape makes a text harmless to the forge, and Unescape makes it the text again;
-	// nil for none.
+	// Escape makes a text inert; Unescape reverses it; nil for none.
 	Escape, Unescape func(string) string
 }
 
-// Calls are the requests of a forge. A list has all pages.
+// Calls are the requests of a forge. Lists are complete.
 type Calls[P any] struct {
-	// ListPulls may return more than the filter asks for.
-	ListPulls func(ctx context.Context, op string, f PullFilter) ([]P, error)
-	ReadPull  func(ctx context.Context, number int) (P, error)
-	// CreatePull opens a pull request with its labels.
+	// ListPulls may return more than the filter selects.
+	ListPulls  func(ctx context.Context, op string, f PullFilter) ([]P, error)
+	ReadPull   func(ctx context.Context, number int) (P, error)
 	CreatePull func(ctx context.Context, p Proposal) (P, error)
-	// UpdatePull changes labels first: the body names ours until they are gone.
+	// UpdatePull changes labels before the body, which names ours.
 	UpdatePull func(ctx context.Context, op string, p P, c PullChange) (P, error)
-	// ParsePull returns what the forge tells of a pull request; the zero HostedPull for an
-	// answer that is none.
+	// ParsePull returns the zero HostedPull for an invalid answer.
 	ParsePull func(p P) HostedPull[P]
-	// MergePull merges a pull request that was open and at commit a moment ago.
+	// MergePull merges a pull request that was just open and at commit.
 	MergePull func(ctx context.Context, p P, commit string) error
-	// EnableAutoMerge has the forge merge it later, or merges it if nothing is missing.
+	// EnableAutoMerge merges at once if nothing is missing.
 	EnableAutoMerge func(ctx context.Context, p P, commit string) error
 	CancelAutoMerge func(ctx context.Context, p P) error
-	// ListComments returns comments; those of the user are marked.
-	ListComments  func(ctx context.Context, number int, user string) ([]HostedComment, error)
-	CreateComment func(ctx context.Context, number int, text string) error
-	UpdateComment func(ctx context.Context, number int, id int64, text string) error
-	// TidyLineComments removes the user's comments with a mark that are not wanted, and returns
-	// the wanted ones that are not there. nil for a forge that has no such comments.
+	ListComments    func(ctx context.Context, number int, user string) ([]HostedComment, error)
+	CreateComment   func(ctx context.Context, number int, text string) error
+	UpdateComment   func(ctx context.Context, number int, id int64, text string) error
+	// TidyLineComments removes the user's unwanted comments with a mark and returns the missing
+	// wanted ones. nil if unsupported.
 	TidyLineComments func(ctx context.Context, c Change, mark, user string, wanted []LineComment) ([]LineComment, error)
-	// AddLineComments returns what it cannot add, because the diff does not show the line, or
-	// beyond MaxLineComments.
+	// AddLineComments returns what the diff does not show, and what exceeds MaxLineComments.
 	AddLineComments func(ctx context.Context, c Change, comments []LineComment) ([]Annotation, error)
 
 	CreateStatus func(ctx context.Context, commit string, s Status) error
 	ListIssues   func(ctx context.Context, label string) ([]HostedIssue, error)
 	ReadIssue    func(ctx context.Context, number int) (HostedIssue, error)
-	// CreateIssue may open an issue that is to be closed.
+	// CreateIssue may ignore that an issue is closed.
 	CreateIssue func(ctx context.Context, i HostedIssue) (HostedIssue, error)
 	UpdateIssue func(ctx context.Context, before, after HostedIssue) (HostedIssue, error)
 	ReadUser    func(ctx context.Context) (string, error)
 }
 
-// PullFilter chooses pull requests in a list.
+// PullFilter selects pull requests.
 type PullFilter struct {
-	Head, Base string // "" for any
-	Open       bool   // only those that are open
-	Newest     bool   // one page, of the newest
+	Head, Base string
+	Open       bool
+	Newest     bool // one page, the newest
 }
 
-// HostedPull is a pull request of the forge, ours or not. Its body is that of a [Document].
+// HostedPull is any pull request of the forge. Its body is formatted as a [Document].
 type HostedPull[P any] struct {
 	Pull      Pull
-	Fork      bool      // its branch is not one of the repository
-	Foreign   error     // what is wrong if it is of another repository
-	AutoMerge bool      // the forge merges it once nothing is missing
-	Ended     time.Time // it was merged or closed
+	Fork      bool
+	Foreign   error // why it is not in this repository
+	AutoMerge bool
+	Ended     time.Time
 	Native    P
 }
 
-// PullChange is what is changed in a pull request.
+// PullChange is a change of a pull request.
 type PullChange struct {
 	Title, Body             *string // nil to keep them
 	AddLabels, RemoveLabels []string
 	Close                   bool
 }
 
-// NewHosted returns a Hosted over the requests of a forge.
+// NewHosted returns a Hosted with the requests of a forge.
 func NewHosted[P any](client *Client, calls Calls[P], dialect Dialect) *Hosted[P] {
 	if dialect.Escape == nil {
 		keep := func(text string) string { return text }
@@ -123,7 +113,6 @@ func NewHosted[P any](client *Client, calls Calls[P], dialect Dialect) *Hosted[P
 	return &Hosted[P]{client: client, calls: calls, dialect: dialect}
 }
 
-// formatDocument returns the body of a document as the forge takes it.
 func (h *Hosted[P]) formatDocument(d Document) (string, error) {
 	d.Text = h.dialect.Escape(d.Text)
 	return d.Format()
@@ -135,7 +124,7 @@ func (h *Hosted[P]) parseDocument(body string) (Document, bool) {
 	return d, ok
 }
 
-// Pulls returns our pull requests from a branch to another, newest first.
+// Pulls returns our pull requests from head to base, newest first.
 func (h *Hosted[P]) Pulls(ctx context.Context, head, base string) ([]Pull, error) {
 	return h.listPulls(ctx, PullFilter{Head: head, Base: base}, func(p Pull) bool { return p.Head == head && p.Base == base })
 }
@@ -145,7 +134,6 @@ func (h *Hosted[P]) OpenPulls(ctx context.Context) ([]Pull, error) {
 	return h.listPulls(ctx, PullFilter{Open: true}, func(p Pull) bool { return p.State == Open })
 }
 
-// listPulls returns those of our pull requests that are wanted, newest first.
 func (h *Hosted[P]) listPulls(ctx context.Context, f PullFilter, wanted func(Pull) bool) ([]Pull, error) {
 	found, err := h.calls.ListPulls(ctx, "list "+h.dialect.Pull+"s", f)
 	if err != nil {
@@ -165,8 +153,8 @@ func (h *Hosted[P]) listPulls(ctx context.Context, f PullFilter, wanted func(Pul
 	return sortNewest(all, func(p Pull) int { return p.Number }), nil
 }
 
-// Changes returns the open pull requests for a branch, newest first, without our own.
-// A mark in one of a fork does not make it ours.
+// Changes returns the open pull requests for a branch, except ours. A mark in a fork's does not
+// make it ours.
 func (h *Hosted[P]) Changes(ctx context.Context, base string) ([]Change, error) {
 	found, err := h.calls.ListPulls(ctx, "list open "+h.dialect.Pull+"s", PullFilter{Base: base, Open: true})
 	if err != nil {
@@ -191,8 +179,7 @@ func (h *Hosted[P]) Changes(ctx context.Context, base string) ([]Change, error) 
 	return sortNewest(all, func(c Change) int { return c.Number }), nil
 }
 
-// parsePull returns our part of a pull request. The error is ErrNotFound if it is not
-// ours.
+// parsePull returns ErrNotFound for a pull request that is not ours.
 func (h *Hosted[P]) parsePull(p HostedPull[P]) (Pull, Document, error) {
 	pull := p.Pull
 	d, ok := h.parseDocument(pull.Body)
@@ -214,7 +201,6 @@ func (h *Hosted[P]) parsePull(p HostedPull[P]) (Pull, Document, error) {
 	return pull, d, nil
 }
 
-// selectLabels returns the names of a list that another has, or lacks; nil for none.
 func (h *Hosted[P]) selectLabels(names, others []string, has bool) (selected []string) {
 	for _, name := range names {
 		same := func(other string) bool {
@@ -227,7 +213,6 @@ func (h *Hosted[P]) selectLabels(names, others []string, has bool) (selected []s
 	return selected
 }
 
-// checkLabels returns names sorted, each once.
 func (h *Hosted[P]) checkLabels(names []string) ([]string, error) {
 	for _, name := range names {
 		if err := h.dialect.CheckLabel(name); err != nil {
@@ -237,7 +222,7 @@ func (h *Hosted[P]) checkLabels(names []string) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }
 
-// FindPull reads one of our pull requests by its number.
+// FindPull reads one of our pull requests.
 func (h *Hosted[P]) FindPull(ctx context.Context, number int) (HostedPull[P], Pull, Document, error) {
 	native, err := h.calls.ReadPull(ctx, number)
 	if err != nil {
@@ -248,13 +233,11 @@ func (h *Hosted[P]) FindPull(ctx context.Context, number int) (HostedPull[P], Pu
 	return p, pull, d, err
 }
 
-// operation names what is done with a pull request, for errors.
 func (h *Hosted[P]) operation(verb string, number int) string {
 	return fmt.Sprintf("%s %s %d of %s", verb, h.dialect.Pull, number, h.client.Repo)
 }
 
-// OpenPull opens a pull request. The error is ErrExists if there is an open one, also
-// another user's.
+// OpenPull opens a pull request. The error is ErrExists if one is open, even another user's.
 func (h *Hosted[P]) OpenPull(ctx context.Context, o Proposal) (Pull, error) {
 	labels, err := h.checkLabels(o.Labels)
 	if err != nil {
@@ -275,8 +258,8 @@ func (h *Hosted[P]) OpenPull(ctx context.Context, o Proposal) (Pull, error) {
 	return pull, err
 }
 
-// EditPull sets title, body and labels of an open pull request. Of the labels it removes
-// only those that we gave.
+// EditPull sets title, body and labels of an open pull request. It removes only labels that we
+// added.
 func (h *Hosted[P]) EditPull(ctx context.Context, number int, o Proposal) (Pull, error) {
 	labels, err := h.checkLabels(o.Labels)
 	if err != nil {
@@ -313,7 +296,7 @@ func (h *Hosted[P]) EditPull(ctx context.Context, number int, o Proposal) (Pull,
 		return Pull{}, err
 	}
 	err = pull.CheckOpen(what, o)
-	if err != nil && pull.State != Open { // its text stays that of what was merged or closed
+	if err != nil && pull.State != Open { // a merged or closed pull request keeps its text
 		_, failed := h.updatePull(ctx, "put the text of a "+h.dialect.Pull+" back", after, PullChange{Title: &before.Pull.Title, Body: &before.Pull.Body})
 		if failed != nil {
 			err = fmt.Errorf("%w; and then: %w", err, failed)
@@ -330,8 +313,7 @@ func (h *Hosted[P]) updatePull(ctx context.Context, op string, p HostedPull[P], 
 	return h.calls.ParsePull(after), nil
 }
 
-// ClosePull closes an open pull request. The reason goes to the end of its body in the
-// same request, so that one is not without the other.
+// ClosePull closes a pull request and adds the reason to its body, in one request.
 func (h *Hosted[P]) ClosePull(ctx context.Context, number int, reason string) error {
 	p, pull, d, err := h.FindPull(ctx, number)
 	if err != nil || pull.State != Open {
@@ -344,7 +326,7 @@ func (h *Hosted[P]) ClosePull(ctx context.Context, number int, reason string) er
 	}
 	p, err = h.updatePull(ctx, "close a "+h.dialect.Pull, p, PullChange{Body: &body, Close: true})
 	if err != nil {
-		if _, now, _, failed := h.FindPull(ctx, number); failed == nil && now.State != Open { // it has ended meanwhile
+		if _, now, _, failed := h.FindPull(ctx, number); failed == nil && now.State != Open { // it ended meanwhile
 			return nil
 		}
 		return err
@@ -356,8 +338,7 @@ func (h *Hosted[P]) ClosePull(ctx context.Context, number int, reason string) er
 	return err
 }
 
-// SetStatus sets the status of a commit in one context. One that we have set already is
-// not sent again: forges keep every one that they are sent.
+// SetStatus does not resend a status that it has set: forges keep each one.
 func (h *Hosted[P]) SetStatus(ctx context.Context, commit string, s Status) error {
 	key := statusKey{commit, s.Context}
 	h.mu.Lock()

@@ -12,20 +12,20 @@ import (
 type HostedComment struct {
 	ID   int64
 	Text string
-	Own  bool // the token's user wrote it
+	Own  bool
 }
 
-// HostedIssue is an issue of the forge, ours or not. Its body is that of a [Document].
+// HostedIssue is any issue of the forge. Its body is formatted as a [Document].
 type HostedIssue struct {
-	Issue   Issue // Number is 0 if the answer is no issue
+	Issue   Issue // Number is 0 for an invalid answer
 	Labels  []string
-	Foreign error // what is wrong if it is of another repository
+	Foreign error // why it is not in this repository
 }
 
-// issueLabel is what our issues are found by; search would find them late.
+// issueLabel finds our issues; the forges' search lags behind.
 const issueLabel = "fairlead"
 
-// User returns the name or id of the token's user. The forge is asked once.
+// User returns the name or id of the token's user. It asks the forge once.
 func (h *Hosted[P]) User(ctx context.Context) (string, error) {
 	h.mu.Lock()
 	known := h.user
@@ -49,8 +49,8 @@ func (h *Hosted[P]) User(ctx context.Context) (string, error) {
 	return user, nil
 }
 
-// PutComment sets the text of our one comment with this mark. The mark is not enough: its
-// author has to be the user of the token, as every user can write a mark.
+// PutComment sets the text of our one comment with this mark. The author must be the token's user:
+// anyone can write a mark.
 func (h *Hosted[P]) PutComment(ctx context.Context, number int, mark, body string) error {
 	text, err := FormatComment(mark, h.dialect.Escape(body), h.dialect.MaxComment)
 	if err != nil {
@@ -74,7 +74,7 @@ func (h *Hosted[P]) PutComment(ctx context.Context, number int, mark, body strin
 	return nil
 }
 
-// Issues returns our issues with a mark, open or closed, newest first.
+// Issues returns our open and closed issues with a mark, newest first.
 func (h *Hosted[P]) Issues(ctx context.Context, mark string) ([]Issue, error) {
 	found, err := h.calls.ListIssues(ctx, issueLabel)
 	if err != nil {
@@ -94,7 +94,6 @@ func (h *Hosted[P]) Issues(ctx context.Context, mark string) ([]Issue, error) {
 	return sortNewest(all, func(i Issue) int { return i.Number }), nil
 }
 
-// parseIssue returns our part of an issue; no if it is not ours.
 func (h *Hosted[P]) parseIssue(i HostedIssue) (Issue, bool) {
 	issue := i.Issue
 	d, ok := h.parseDocument(issue.Body)
@@ -102,15 +101,13 @@ func (h *Hosted[P]) parseIssue(i HostedIssue) (Issue, bool) {
 	return issue, ok && issue.Number != 0
 }
 
-// formatIssue returns an issue with its mark in the body, and its label.
 func (h *Hosted[P]) formatIssue(i Issue) (HostedIssue, error) {
 	body, err := h.formatDocument(Document{Text: i.Body, Mark: i.Mark})
 	i.Title, i.Body = FitTitle(i.Title), body
 	return HostedIssue{Issue: i, Labels: []string{issueLabel}}, err
 }
 
-// PutIssue opens an issue (number 0; if there is an open one with that mark, it
-// returns that), or updates one.
+// PutIssue updates an issue or, for number 0, opens one unless one with that mark is open.
 func (h *Hosted[P]) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 	if i.Number != 0 {
 		return h.editIssue(ctx, i)
@@ -146,8 +143,8 @@ func (h *Hosted[P]) openIssue(ctx context.Context, i Issue) (Issue, error) {
 		return i, err
 	}
 	if !slices.Contains(made.Labels, issueLabel) {
-		// The forge dropped the label, as it does when the token may not set any: we would not
-		// find the issue again, and open another one each time.
+		// The forge drops the label if the token may not set it. We would not find the issue and
+		// open another one each time.
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.unlabeled = &problem.Refusal{

@@ -8,21 +8,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// MergePull merges one of our pull requests, in the way that is the repository's own, if
-// it is still at commit. What is merged already stays so.
+// MergePull merges our pull request if it is at commit, with the repository's merge method. It does
+// nothing if it is merged.
 func (h *Hosted[P]) MergePull(ctx context.Context, number int, commit string) error {
 	return h.MergePullFor(ctx, number, commit, "")
 }
 
-// MergePullFor is MergePull. It first writes the reason to the end of the body: the next edit of a pull request
-// that is not merged then takes it away.
+// MergePullFor is MergePull, and first adds the reason to the body. If the merge fails, the next
+// edit removes the reason.
 func (h *Hosted[P]) MergePullFor(ctx context.Context, number int, commit, reason string) error {
 	p, err := h.pullToMerge(ctx, number, commit)
 	if p == nil || err != nil {
 		return err
 	}
 	if reason != "" {
-		d, _ := h.parseDocument(p.Pull.Body) // it is ours
+		d, _ := h.parseDocument(p.Pull.Body)
 		d.MergeReason = text.OneLine(reason)
 		body, err := h.formatDocument(d)
 		if err != nil {
@@ -36,7 +36,7 @@ func (h *Hosted[P]) MergePullFor(ctx context.Context, number int, commit, reason
 	return h.calls.MergePull(ctx, p.Native, commit)
 }
 
-// EnableAutoMerge has the forge merge one of our pull requests once nothing is missing.
+// EnableAutoMerge makes the forge merge our pull request once nothing is missing.
 func (h *Hosted[P]) EnableAutoMerge(ctx context.Context, number int, commit string) error {
 	p, err := h.pullToMerge(ctx, number, commit)
 	if p == nil || err != nil || p.AutoMerge {
@@ -45,8 +45,7 @@ func (h *Hosted[P]) EnableAutoMerge(ctx context.Context, number int, commit stri
 	return h.calls.EnableAutoMerge(ctx, p.Native, commit)
 }
 
-// pullToMerge reads one of our pull requests that is to be merged at a commit; nil if it
-// is merged.
+// pullToMerge returns nil if the pull request is merged, and an error unless it is open at commit.
 func (h *Hosted[P]) pullToMerge(ctx context.Context, number int, commit string) (*HostedPull[P], error) {
 	p, pull, _, err := h.FindPull(ctx, number)
 	r := &problem.Refusal{Operation: h.operation("merge", number)}
@@ -63,7 +62,7 @@ func (h *Hosted[P]) pullToMerge(ctx context.Context, number int, commit string) 
 	return &p, nil
 }
 
-// CancelAutoMerge has the forge not merge one of our pull requests any more on its own.
+// CancelAutoMerge stops the forge from merging our pull request by itself.
 func (h *Hosted[P]) CancelAutoMerge(ctx context.Context, number int) error {
 	p, _, _, err := h.FindPull(ctx, number)
 	if err != nil || !p.AutoMerge && !h.dialect.HidesAutoMerge {
@@ -75,7 +74,7 @@ func (h *Hosted[P]) CancelAutoMerge(ctx context.Context, number int) error {
 		return err
 	}
 	p, _, _, again := h.FindPull(ctx, number)
-	if again == nil && !p.AutoMerge { // it was over meanwhile
+	if again == nil && !p.AutoMerge {
 		return nil
 	}
 	return err

@@ -16,29 +16,28 @@ const (
 	ReopenAction = "reopen"
 )
 
-// PullEvent is an action on a pull request of ours.
+// PullEvent is an action on our pull request.
 type PullEvent struct {
 	Pull
 	Action string
 	Time   time.Time
-	Who    string // "" if the forge does not tell
+	Who    string // "" if the forge does not report it
 	Reason string
-	Via    string // how Who reached Fairlead, as "web" for the page; "" if that is not known
-	// Record is the commit that says so; "" at a forge with an API.
+	Via    string // how Who reached Fairlead, such as "web"; "" if unknown
+	// Record is the commit that records it; "" at a forge with an API.
 	Record string
 }
 
-// Journal is a forge that knows who merged and closed our pull requests.
+// Journal is a forge that records who merged and closed our pull requests.
 type Journal interface {
-	// PullEvents returns the last actions on our newest pull requests, in no order. A forge with an API does
-	// not tell what was opened again.
+	// PullEvents returns the last actions on our newest pull requests, unsorted. A forge with an
+	// API does not report reopening.
 	PullEvents(ctx context.Context) ([]PullEvent, error)
 }
 
-// maxRecordCommits bounds the commits of a document that are read for its actions.
 const maxRecordCommits = 50
 
-// PullEvents returns the actions on the pull requests that are kept: each is a commit.
+// PullEvents returns the recorded actions: each is a commit.
 func (p *Plain) PullEvents(context.Context) ([]PullEvent, error) {
 	var events []PullEvent
 	err := p.visitPulls(func(pull Pull, commit string) error {
@@ -54,7 +53,6 @@ func (p *Plain) PullEvents(context.Context) ([]PullEvent, error) {
 	return events, err
 }
 
-// parseAction returns the action of a document's commit; "" if it is another change.
 func parseAction(c git.CommitInfo) string {
 	for title, action := range map[string]string{mergedTitle: MergeAction, closedTitle: CloseAction, reopenTitle: ReopenAction} {
 		if strings.HasPrefix(c.Message, title) {
@@ -64,11 +62,8 @@ func parseAction(c git.CommitInfo) string {
 	return ""
 }
 
-// reasonTrailer begins the line of a document's commit that says why it was made, and viaTrailer the one that says how
-// the person reached Fairlead.
 const reasonTrailer, viaTrailer = "Fairlead-Reason: ", "Fairlead-Via: "
 
-// parseTrailer returns what a line of a document's commit says; "" if there is none.
 func parseTrailer(c git.CommitInfo, trailer string) string {
 	for line := range strings.Lines(c.Message) {
 		if value, ok := strings.CutPrefix(line, trailer); ok {
@@ -78,11 +73,9 @@ func parseTrailer(c git.CommitInfo, trailer string) string {
 	return ""
 }
 
-// What PullEvents asks of a forge with an API: the newest page of its list, and, where lists do not name who
-// merged, so many pull requests at most, each once.
 const maxMergerReads = 20
 
-// PullEvents returns who merged or closed our newest pull requests, as far as the forge tells.
+// PullEvents returns who merged or closed our newest pull requests, as far as the forge reports it.
 func (h *Hosted[P]) PullEvents(ctx context.Context) ([]PullEvent, error) {
 	found, err := h.calls.ListPulls(ctx, "list "+h.dialect.Pull+"s that ended", PullFilter{Newest: true})
 	if err != nil {
@@ -117,8 +110,7 @@ func (h *Hosted[P]) PullEvents(ctx context.Context) ([]PullEvent, error) {
 	return events, nil
 }
 
-// readMerger sets who merged a pull request whose place in a list does not tell, and reports whether it asked
-// the forge: what it answered once stays so.
+// readMerger sets who merged a pull request, and reports whether it asked the forge. It asks once.
 func (h *Hosted[P]) readMerger(ctx context.Context, e *PullEvent) (bool, error) {
 	h.mu.Lock()
 	who, known := h.mergers[e.Number]

@@ -13,39 +13,39 @@ import (
 	"time"
 )
 
-// Limiter keeps the time before which a credential must not be used, and what else its forge
-// tells of it. All users of the credential share it. The zero Limiter is ready to use.
+// Limiter records until when a credential must not be used, and its limits. All users of a
+// credential share it. The zero value is ready to use.
 type Limiter struct {
 	mu    sync.Mutex
 	until time.Time
 	watch func(left int)
 
-	token   [sha256.Size]byte // of the token that what is below is about
+	token   [sha256.Size]byte // of the token of the fields below
 	limits  map[string]RequestLimit
 	expires time.Time
 	asked   time.Time
 	refused bool
 }
 
-// RequestLimit is what a forge tells of a limit of the requests with a credential.
+// RequestLimit is a forge's rate limit for a credential.
 type RequestLimit struct {
-	Name      string // that the forge gives it, as "core"; "" if it gives it none
+	Name      string // such as "core"; "" if unnamed
 	Limit     int
 	Remaining int
-	Resets    time.Time // by our clock; zero if the forge does not tell
-	Asked     time.Time // when it was told
+	Resets    time.Time // by our clock; zero if unknown
+	Asked     time.Time
 }
 
-// CredentialReport is what a forge tells of a credential.
+// CredentialReport is what a forge reported about a credential.
 type CredentialReport struct {
-	Limits  []RequestLimit // sorted by name; nil if it tells none
-	RetryAt time.Time      // before which the credential is not used; zero if it was never refused
-	Expires time.Time      // zero if that is not known
-	Asked   time.Time      // when it last answered; zero if it never did
-	Refused bool           // whether it did not accept the token then
+	Limits  []RequestLimit // sorted by name
+	RetryAt time.Time      // end of a refusal; zero if never refused
+	Expires time.Time      // zero if unknown
+	Asked   time.Time      // last answer; zero for none
+	Refused bool
 }
 
-// Report returns what the forge has told of the token that was used last.
+// Report returns the report about the last token.
 func (l *Limiter) Report() CredentialReport {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,16 +56,14 @@ func (l *Limiter) Report() CredentialReport {
 	return r
 }
 
-// RecordExpiry records when the token expires that was used last, where the forge tells that in a
-// document and not with each answer.
+// RecordExpiry records when the last token expires, for forges that report it in a document.
 func (l *Limiter) RecordExpiry(at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expires = at
 }
 
-// WatchRemaining calls f after each answer that tells how many requests are left before
-// the limit.
+// WatchRemaining calls f with the number of remaining requests after each answer that has it.
 func (l *Limiter) WatchRemaining(f func(left int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,18 +71,16 @@ func (l *Limiter) WatchRemaining(f func(left int)) {
 }
 
 const (
-	// defaultWait is how long GitHub wants to be left alone if it does not say how long;
-	// GitLab's limits are of a minute.
+	// defaultWait is GitHub's required wait if it names none; GitLab's limits are per minute.
 	defaultWait = time.Minute
-	// maxWait bounds a wait; GitHub's limits are of an hour.
+	// maxWait bounds a wait; GitHub's limits are per hour.
 	maxWait = time.Hour
-	// maxReset bounds how far off the time is at which a limit begins anew.
+	// maxReset bounds the time until a limit resets.
 	maxReset = 48 * time.Hour
-	// maxUnix bounds that time as the server tells it, in seconds.
-	maxUnix = 1 << 40
+	maxUnix  = 1 << 40
 )
 
-// limitHeaders are those of GitHub, which begin with X-, and of GitLab.
+// limitHeaders are GitHub's, which begin with X-, and GitLab's.
 var limitHeaders = []string{
 	"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used",
 	"X-RateLimit-Resource",
@@ -92,11 +88,9 @@ var limitHeaders = []string{
 	"Retry-After",
 }
 
-// expiryHeader is where GitHub tells when a personal token expires.
 const expiryHeader = "GitHub-Authentication-Token-Expiration"
 
-// ParseTokenExpiry returns when a token expires by the header of an answer of GitHub; zero if it
-// does not tell.
+// ParseTokenExpiry returns when a personal token expires, by GitHub's header; zero if unknown.
 func ParseTokenExpiry(h http.Header) time.Time {
 	for _, layout := range []string{"2006-01-02 15:04:05 MST", "2006-01-02 15:04:05 -0700"} {
 		if until, err := time.Parse(layout, h.Get(expiryHeader)); err == nil {
@@ -107,13 +101,11 @@ func ParseTokenExpiry(h http.Header) time.Time {
 }
 
 const (
-	// maxLimits bounds how many limits of a credential are kept: GitHub has a dozen.
-	maxLimits = 16
-	// maxLimitName bounds the name of one, in characters.
+	// maxLimits: GitHub has a dozen.
+	maxLimits    = 16
 	maxLimitName = 40
 )
 
-// recordToken forgets what was told of another token: it was replaced.
 func (l *Limiter) recordToken(token string, now time.Time) {
 	if sum := sha256.Sum256([]byte(token)); sum != l.token {
 		l.token, l.limits, l.expires = sum, nil, time.Time{}
@@ -121,7 +113,6 @@ func (l *Limiter) recordToken(token string, now time.Time) {
 	l.asked = now
 }
 
-// recordLimit records the limit that an answer is about.
 func (l *Limiter) recordLimit(answer *http.Response, now time.Time) {
 	left, err := strconv.Atoi(limitHeader(answer, "Remaining"))
 	if err != nil {
@@ -144,12 +135,10 @@ func (l *Limiter) recordLimit(answer *http.Response, now time.Time) {
 	}
 }
 
-// limitHeader returns a value of the rate limit, from GitHub's header or from GitLab's.
 func limitHeader(answer *http.Response, name string) string {
 	return cmp.Or(answer.Header.Get("X-RateLimit-"+name), answer.Header.Get("RateLimit-"+name))
 }
 
-// checkLimit returns a RateLimit if it is too early for another request.
 func (l *Limiter) checkLimit(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,8 +148,6 @@ func (l *Limiter) checkLimit(now time.Time) error {
 	return nil
 }
 
-// recordAnswer records the limits that an answer to a request with a token tells. It returns a
-// RateLimit if the request was refused because of them.
 func (l *Limiter) recordAnswer(answer *http.Response, body []byte, token string, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,8 +173,7 @@ func (l *Limiter) recordAnswer(answer *http.Response, body []byte, token string,
 	return &RateLimit{l.until}
 }
 
-// answerWait returns how long to wait before the next request, 0 for not at all, and
-// whether this one was refused.
+// answerWait returns the wait before the next request, and whether this one was refused.
 func answerWait(answer *http.Response, body []byte) (wait time.Duration, refused bool) {
 	exhausted := limitHeader(answer, "Remaining") == "0"
 	forbidden, many := answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusTooManyRequests
@@ -210,8 +196,7 @@ func answerWait(answer *http.Response, body []byte) (wait time.Duration, refused
 	return 0, false
 }
 
-// untilReset returns how long it is until the limit is lifted, by the server's clock, and whether
-// the server tells that.
+// untilReset returns the time until a limit resets, by the server's clock.
 func untilReset(answer *http.Response) (wait time.Duration, known bool) {
 	reset, err := strconv.ParseInt(limitHeader(answer, "Reset"), 10, 64)
 	if err != nil {
@@ -222,5 +207,5 @@ func untilReset(answer *http.Response) (wait time.Duration, known bool) {
 		return defaultWait, true
 	}
 	left := min(max(0, max(0, min(reset, maxUnix))-date.Unix()), int64(maxReset/time.Second))
-	return time.Duration(left+1) * time.Second, true // the date has no fraction
+	return time.Duration(left+1) * time.Second, true // Date has no fraction
 }

@@ -8,20 +8,17 @@ import (
 )
 
 const (
-	// cutNote is what a text ends with that was cut.
-	cutNote = "*The rest is cut off: it is more than the forge takes.*"
-	// longLine is how many characters a line has that is worth a part of it.
+	cutNote  = "*The rest is cut off: it is more than the forge takes.*"
 	longLine = 400
 )
 
-// FitMarkdown cuts Markdown to so many characters, at the end of a line if it can. What is
-// open there, a block of code, <details> or a hidden comment, is closed, and a last
-// line notes that it was cut. A text that fits is returned unchanged.
+// FitMarkdown cuts Markdown to limit characters, at the end of a line if possible. It closes open
+// code blocks, <details> and hidden comments, and adds a note.
 func FitMarkdown(body string, limit int) string {
 	if utf8.RuneCountInString(body) <= limit {
 		return body
 	}
-	var open, then nesting // of all that was read, and of what is kept
+	var open, then nesting // after all lines read, and all lines kept
 	read, kept, left, room := 0, 0, limit, limit
 	for line := range strings.Lines(body) {
 		open, read, left = open.afterLine(line), read+len(line), left-utf8.RuneCountInString(line)
@@ -41,12 +38,11 @@ func FitMarkdown(body string, limit int) string {
 	return strings.TrimLeft(text+then.closingText(), "\n")
 }
 
-// nesting is what is open after some lines of Markdown.
 type nesting struct {
-	fence  string   // that a block of code began with; "" outside
-	hidden bool     // in a comment of HTML
-	raw    bool     // in a block of HTML, in which nothing is Markdown up to an empty line
-	tags   []string // outermost first
+	fence  string // fence of a code block; "" outside
+	hidden bool
+	raw    bool // in an HTML block, which is not Markdown up to an empty line
+	tags   []string
 }
 
 var (
@@ -55,7 +51,6 @@ var (
 	tagPattern = regexp.MustCompile(`(?i)<!--|<(/?)(details|summary)\b[^<>]*>`)
 )
 
-// afterLine returns what is open after one more line.
 func (n nesting) afterLine(line string) nesting {
 	line = strings.TrimRight(line, "\r\n")
 	indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
@@ -70,7 +65,7 @@ func (n nesting) afterLine(line string) nesting {
 	case strings.TrimSpace(line) == "":
 		n.raw = false
 		return n
-	case indented: // code
+	case indented:
 		return n
 	}
 	if m := fenceLine.FindStringSubmatch(line); m != nil && !n.raw {
@@ -84,7 +79,6 @@ func (n nesting) afterLine(line string) nesting {
 	return n.afterInline(line)
 }
 
-// afterInline follows the tags and hidden comments of a line.
 func (n nesting) afterInline(line string) nesting {
 	for {
 		if n.hidden {
@@ -103,12 +97,12 @@ func (n nesting) afterInline(line string) nesting {
 			name = strings.ToLower(line[m[4]:m[5]])
 		}
 		switch {
-		case strings.HasSuffix(before, `\`): // it is text
+		case strings.HasSuffix(before, `\`):
 		case name == "":
 			n.hidden = true
 		case m[2] == m[3]:
 			n.tags = append(slices.Clone(n.tags), name)
-		default: // with the last tag of that name, those in it end too
+		default: // closes inner tags too
 			for i, tag := range slices.Backward(n.tags) {
 				if tag == name {
 					n.tags = slices.Clone(n.tags[:i])
@@ -120,7 +114,6 @@ func (n nesting) afterInline(line string) nesting {
 	}
 }
 
-// withoutCode takes from a line what is between backticks.
 func withoutCode(line string) string {
 	var out strings.Builder
 	for {
@@ -138,7 +131,6 @@ func withoutCode(line string) string {
 	}
 }
 
-// closingTicks returns where code ends that began with so many backticks; -1 if it does not.
 func closingTicks(code, ticks string) int {
 	for at := 0; ; {
 		i := strings.Index(code[at:], ticks)
@@ -154,7 +146,6 @@ func closingTicks(code, ticks string) int {
 	}
 }
 
-// closingText returns the text that closes what is open and notes that the rest is missing.
 func (n nesting) closingText() string {
 	var b strings.Builder
 	if n.hidden {
@@ -172,8 +163,8 @@ func (n nesting) closingText() string {
 	return b.String() + "\n\n" + cutNote
 }
 
-// cutLine returns a part of a long line, up to where something could begin that has to
-// be closed; "" if that is not worth it.
+// cutLine cuts a long line before anything that would need closing, or returns "" if little would
+// remain.
 func (n nesting) cutLine(line string, most int) string {
 	text := []rune(line)
 	if len(text) < longLine || most < longLine/2 {

@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// Where the plain-Git forge keeps what it knows.
 const (
 	pullPrefix   = "refs/fairlead/pulls/"
 	issuePrefix  = "refs/fairlead/issues/"
@@ -24,30 +23,28 @@ const (
 	bodyFile     = "body.md"
 )
 
-// Plain is a forge in a repository that has no API: pull requests, issues and
-// statuses are documents in references of the repository itself. It reads the
-// remote's mirror without fetching, and writes to the remote.
+// Plain is a forge in a repository without an API: its items are documents in references. It reads
+// the remote's mirror without fetching, and writes to the remote.
 type Plain struct {
 	store recordStore
 }
 
-// NewPlain makes a Plain. The author is that of the documents' commits.
+// NewPlain makes a Plain. author is the author of the documents' commits.
 func NewPlain(remote *git.Remote, author git.Signature, now func() time.Time) *Plain {
 	return &Plain{store: recordStore{remote: remote, author: author, now: now}}
 }
 
-// As returns the same forge for what a person does, on whose behalf another commits.
+// As returns the same forge for actions of a person, committed by someone else.
 func (p *Plain) As(c Commission) *Plain {
 	return &Plain{store: recordStore{remote: p.store.remote, author: p.store.author, now: p.store.now, as: c}}
 }
 
-// PlainName is the name of the forge that has no API.
+// PlainName is the name of the forge without an API.
 const PlainName = "git"
 
 // Name returns [PlainName].
 func (p *Plain) Name() string { return PlainName }
 
-// pullHead is the head of a pull request's document.
 type pullHead struct {
 	Title  string   `yaml:"title"`
 	Mark   string   `yaml:"environment"`
@@ -55,9 +52,9 @@ type pullHead struct {
 	Base   string   `yaml:"base"`
 	State  State    `yaml:"state"`
 	Labels []string `yaml:"labels,omitempty"`
-	Commit string   `yaml:"commit,omitempty"` // at the head of its branch when this was written
+	Commit string   `yaml:"commit,omitempty"` // head of its branch when written
 	Reason string   `yaml:"reason,omitempty"`
-	By     string   `yaml:"by,omitempty"` // who merged or closed it
+	By     string   `yaml:"by,omitempty"`
 }
 
 // Pulls returns the pull requests from head to base, newest first.
@@ -85,7 +82,6 @@ func (p *Plain) AllPulls() ([]Pull, error) {
 	return sortNewest(all, func(pull Pull) int { return pull.Number }), nil
 }
 
-// visitPulls calls visit with all pull requests, and the commits of their documents.
 func (p *Plain) visitPulls(visit func(pull Pull, commit string) error) error {
 	refs, err := p.store.listRefs(pullPrefix)
 	if err != nil {
@@ -106,8 +102,7 @@ func (p *Plain) visitPulls(visit func(pull Pull, commit string) error) error {
 	return nil
 }
 
-// readPull reads a pull request. One whose commit is in the branch that it is for was
-// merged, by whatever means.
+// readPull reads a pull request. It counts as merged if its base branch contains its commit.
 func (p *Plain) readPull(ref, commit string) (record, Pull, error) {
 	r, err := p.store.readRecord(ref, commit)
 	if err != nil {
@@ -127,8 +122,7 @@ func (p *Plain) readPull(ref, commit string) (record, Pull, error) {
 	return r, pull, p.updateState(&pull)
 }
 
-// updateState sets the state of a pull request whose document is open: people merge, and
-// remove branches, without us.
+// updateState updates an open pull request: people merge and remove branches with Git.
 func (p *Plain) updateState(pull *Pull) error {
 	if merged, err := p.isMerged(pull.Commit, pull.Base); err != nil || merged {
 		pull.State = Merged
@@ -150,7 +144,6 @@ func (p *Plain) updateState(pull *Pull) error {
 	return err
 }
 
-// isMerged reports whether a commit has got into the branch that it was made for.
 func (p *Plain) isMerged(commit, branch string) (bool, error) {
 	if commit == "" {
 		return false, nil
@@ -163,16 +156,16 @@ func (p *Plain) isMerged(commit, branch string) (bool, error) {
 		return false, err
 	}
 	info, err := p.store.remote.Mirror().Commit(commit)
-	if errors.Is(err, git.ErrNoRevision) { // nothing leads to it any more
+	if errors.Is(err, git.ErrNoRevision) { // removed from history
 		return false, nil
 	}
-	if err != nil || slices.Contains(info.Parents, base) { // what it was made for is still the head
+	if err != nil || slices.Contains(info.Parents, base) { // its base is still the branch's head
 		return false, err
 	}
 	return p.store.remote.Mirror().Contains(base, commit)
 }
 
-// PullByNumber returns the pull request of a number.
+// PullByNumber returns a pull request.
 func (p *Plain) PullByNumber(number int) (Pull, error) {
 	_, pull, err := p.loadPull(number)
 	return pull, err
@@ -232,8 +225,7 @@ func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err erro
 	return opened, err
 }
 
-// unmovedBranch is the update of a branch that is where it was: one that has moved or is gone
-// keeps what comes with it from being written.
+// unmovedBranch makes a push fail if the branch has moved.
 func unmovedBranch(branch, commit string) git.RefUpdate {
 	return git.RefUpdate{Ref: "refs/heads/" + branch, Old: commit, New: commit}
 }
@@ -276,7 +268,7 @@ func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pu
 	return edited, err
 }
 
-// ClosePull closes a pull request. Its branch stays.
+// ClosePull closes a pull request. It keeps the branch.
 func (p *Plain) ClosePull(ctx context.Context, number int, reason string) error {
 	return p.store.retryStale(ctx, func() error {
 		r, pull, err := p.loadPull(number)
@@ -293,14 +285,13 @@ func (p *Plain) ClosePull(ctx context.Context, number int, reason string) error 
 	})
 }
 
-// How the commits begin that end pull requests, or open them again.
+// The first words of commits that end or reopen pull requests.
 const (
 	mergedTitle = "Merged: "
 	closedTitle = "Closed: "
 	reopenTitle = "Reopen: "
 )
 
-// withReason returns the message of a commit that was made for a reason; "" for none.
 func withReason(title, reason string) string {
 	reason = text.OneLine(reason)
 	if reason != "" {
@@ -309,8 +300,6 @@ func withReason(title, reason string) string {
 	return title
 }
 
-// endPull writes that a pull request is no longer open. It does nothing to one that has
-// ended before.
 func (p *Plain) endPull(ctx context.Context, r record, pull Pull, title, reason string, others ...git.RefUpdate) error {
 	var h pullHead
 	if err := r.decode(headFile, &h); err != nil || h.State != Open {
@@ -324,7 +313,6 @@ func (p *Plain) endPull(ctx context.Context, r record, pull Pull, title, reason 
 	return p.store.writeRecord(ctx, r, withReason(title+pull.Title, reason), others...)
 }
 
-// issueHead is the head of an issue's document.
 type issueHead struct {
 	Title string `yaml:"title"`
 	Mark  string `yaml:"mark"`
@@ -337,7 +325,6 @@ func (p *Plain) Issues(_ context.Context, mark string) ([]Issue, error) {
 	return slices.DeleteFunc(all, func(i Issue) bool { return i.Mark != mark }), err
 }
 
-// allIssues returns all issues, newest first.
 func (p *Plain) allIssues() ([]Issue, error) {
 	refs, err := p.store.listRefs(issuePrefix)
 	if err != nil {
@@ -358,7 +345,7 @@ func (p *Plain) allIssues() ([]Issue, error) {
 	return sortNewest(all, func(i Issue) int { return i.Number }), nil
 }
 
-// PutIssue opens an issue, or updates one.
+// PutIssue opens or updates an issue.
 func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 	err := p.store.retryStale(ctx, func() error {
 		h := issueHead{FitTitle(i.Title), i.Mark, Closed}

@@ -12,14 +12,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// MergePull moves the branch that a pull request is for to the commit of the pull
-// request, and removes the pull request's branch. commit is what was reviewed; the
-// error is ErrMoved if that is no longer what would be merged.
+// MergePull moves the base branch to the pull request's commit and removes its branch. commit is
+// the reviewed commit; the error is ErrMoved if the result would differ.
 func (p *Plain) MergePull(ctx context.Context, number int, commit string) error {
 	return p.MergePullFor(ctx, number, commit, "")
 }
 
-// MergePullFor is MergePull, and writes the reason into the document.
+// MergePullFor is MergePull, and records the reason.
 func (p *Plain) MergePullFor(ctx context.Context, number int, commit, reason string) error {
 	r, pull, err := p.loadPull(number)
 	if err != nil {
@@ -60,12 +59,12 @@ func (p *Plain) MergePullFor(ctx context.Context, number int, commit, reason str
 	return err
 }
 
-// ChangeBranches begins, behind the prefix of Fairlead's branches, the names of those with the changes that
-// people have Fairlead propose. Unlike outputs, nobody makes these anew when the branch that they are for moves.
+// ChangeBranches begins the names of branches with people's changes, after Fairlead's prefix.
+// Unlike outputs, nobody rebuilds these when the base branch moves.
 const ChangeBranches = "change/"
 
-// mergeChange returns the commit that merges a change of a person, which was made for an older commit of a
-// branch, into its head. What depends on all that the branch holds, as an output does, is not merged so.
+// mergeChange merges a person's change into a base that has moved. Other pull requests, such as
+// outputs, depend on the whole base and are not merged.
 func (p *Plain) mergeChange(pull Pull, into string) (git.Commit, error) {
 	repo := p.store.remote.Mirror()
 	before, err := repo.MergeBase(into, pull.Commit)
@@ -93,7 +92,7 @@ func (p *Plain) mergeChange(pull Pull, into string) (git.Commit, error) {
 	return c, err
 }
 
-// EnableAutoMerge is unsupported: nothing watches a repository that has no API.
+// EnableAutoMerge is unsupported: nothing watches a repository without an API.
 func (p *Plain) EnableAutoMerge(_ context.Context, number int, _ string) error {
 	return &problem.Refusal{
 		Operation: fmt.Sprintf("merge pull request %d later", number), Kind: ErrUnsupported,
@@ -101,11 +100,10 @@ func (p *Plain) EnableAutoMerge(_ context.Context, number int, _ string) error {
 	}
 }
 
-// CancelAutoMerge does nothing: there is nothing to cancel.
+// CancelAutoMerge does nothing.
 func (p *Plain) CancelAutoMerge(context.Context, int) error { return nil }
 
-// ReopenPull opens a pull request again that was closed and not merged, if its branch is
-// still there. The reason may be "".
+// ReopenPull reopens a closed pull request if its branch exists. The reason may be "".
 func (p *Plain) ReopenPull(ctx context.Context, number int, reason string) error {
 	return p.store.retryStale(ctx, func() error {
 		r, pull, err := p.loadPull(number)

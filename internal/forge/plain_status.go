@@ -12,18 +12,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// statusText is a status in the document of a commit.
 type statusText struct {
 	Context     string    `yaml:"context"`
 	Outcome     Outcome   `yaml:"state"`
 	Description string    `yaml:"description"`
 	URL         string    `yaml:"url,omitempty"`
-	When        time.Time `yaml:"when,omitempty"` // older documents, and people, do not say
+	When        time.Time `yaml:"when,omitempty"` // missing in older documents, and in people's
 	By          string    `yaml:"by,omitempty"`
 }
 
-// SetStatus keeps the status in a document of the commit, and when it was set. One
-// that is set again keeps its time.
+// SetStatus records a status and its time. An unchanged status keeps its time.
 func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
 	sum := sha256.Sum256([]byte(s.Context))
 	file := hex.EncodeToString(sum[:8]) + ".yaml"
@@ -57,8 +55,8 @@ func (p *Plain) readStatuses(commit string) (record, error) {
 	return p.store.readRecord(ref, refs[ref])
 }
 
-// Statuses returns the statuses of a commit, sorted by context. Who set one that does
-// not say it is the author of the commit that wrote the document last.
+// Statuses returns the statuses of a commit, sorted by context. Without By, the author of the
+// document's last commit set it.
 func (p *Plain) Statuses(_ context.Context, commit string) ([]CommitStatus, error) {
 	r, err := p.readStatuses(commit)
 	if err != nil || len(r.files) == 0 {

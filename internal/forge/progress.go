@@ -8,35 +8,31 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
-// StatusReader is a forge that reads the statuses of a commit, of any author.
+// StatusReader is a forge that reads the statuses of a commit.
 type StatusReader interface {
-	// Statuses returns the latest status of a commit in each context, sorted by
-	// context: also those that others have set, and check runs where the forge has
-	// them.
+	// Statuses returns the latest status of a commit in each context, from any author and from
+	// check runs, sorted by context.
 	Statuses(ctx context.Context, commit string) ([]CommitStatus, error)
 }
 
-// CommitStatus is a status that was set on a commit, as gates evaluate it.
+// CommitStatus is a commit's status, as gates evaluate it.
 type CommitStatus = gate.CommitStatus
 
 // ApprovalReader is a forge on which people approve pull requests.
 type ApprovalReader interface {
-	// Approvals returns the approvals of a pull request at its head, sorted by login. An
-	// approval that was followed by a request for changes is none. Refused tells why one
-	// does not count.
+	// Approvals returns the approvals of a pull request, sorted by login. A later request for
+	// changes withdraws one. Refused says why one does not count.
 	Approvals(ctx context.Context, number int) ([]Approval, error)
-	// TeamMembers returns the logins of a team ("org/team"), sorted. The error is
-	// ErrNotFound if there is no such team, or we may not see it.
+	// TeamMembers returns the sorted logins of a team ("org/team"). The error is ErrNotFound if it
+	// is missing or invisible.
 	TeamMembers(ctx context.Context, team string) ([]string, error)
-	// CommitAuthor returns the login of who wrote a commit; "" if the forge does not know.
+	// CommitAuthor returns the login of a commit's author, or "" if unknown.
 	CommitAuthor(ctx context.Context, commit string) (string, error)
-	// MergeBlockers returns what a pull request lacks to be merged, a sentence each; nil if it
-	// lacks nothing.
+	// MergeBlockers returns what a pull request lacks to be merged, as sentences; nil for nothing.
 	MergeBlockers(ctx context.Context, number int) ([]string, error)
 }
 
-// Approval is a person's approval, as gates evaluate it: of a forge, its approver is a
-// login, and Refused is why it does not count.
+// Approval is a person's approval, as gates evaluate it. Approver is a login.
 type Approval = gate.Approval
 
 // Why an approval does not count.
@@ -50,34 +46,32 @@ const (
 type Dispatcher interface {
 	// DispatchWorkflow starts a workflow.
 	DispatchWorkflow(ctx context.Context, w Workflow) error
-	// WorkflowRuns returns the runs of a workflow at its ref that were dispatched at a time or
-	// later, newest first.
+	// WorkflowRuns returns the workflow's dispatched runs at its ref since a time, newest first.
 	WorkflowRuns(ctx context.Context, w Workflow, since time.Time) ([]Run, error)
 }
 
-// Workflow is what is to be run: a file in .github/workflows, or on GitLab a pipeline
-// of the ref, to which Name is the variable FAIRLEAD_WORKFLOW.
+// Workflow is a file in .github/workflows, or a GitLab pipeline that gets Name in
+// FAIRLEAD_WORKFLOW.
 type Workflow struct {
-	Name   string            // of the file, as in "smoke.yaml"
-	Ref    string            // a branch or tag
-	Inputs map[string]string // that the workflow declares
+	Name   string
+	Ref    string
+	Inputs map[string]string
 }
 
 // Run is one run of a workflow.
 type Run struct {
 	ID      string
-	Title   string // as the forge shows it
+	Title   string
 	Outcome Outcome
-	Reason  string // one word of the forge for how it ended; "" while it runs
+	Reason  string // the forge's word for how it ended; "" while it runs
 	Started time.Time
 	URL     string
 }
 
-// Annotator is a forge that shows what is wrong at the lines of a change.
+// Annotator is a forge that shows annotations at lines of a change.
 type Annotator interface {
-	// AnnotateChange makes notes the only annotations of ours with this mark on a change.
-	// Those that are there already stay. It returns those that the forge cannot show at
-	// their line.
+	// AnnotateChange makes notes our only annotations with this mark. It returns those that the
+	// forge cannot show at their lines.
 	AnnotateChange(ctx context.Context, c Change, mark string, notes []Annotation) (left []Annotation, err error)
 }
 
@@ -86,23 +80,22 @@ type Annotation struct {
 	File    string
 	Line    int // from 1
 	Warning bool
-	Text    string // plain: a forge that shows Markdown escapes it
+	Text    string // plain text, which a forge with Markdown escapes
 }
 
-// Committer is a forge that makes commits itself, and signs them, so that branches
-// which require signatures take them.
+// Committer is a forge that makes and signs commits, for branches that require signatures.
 type Committer interface {
-	// CreateCommit makes a commit, and has a branch be at it. The error is ErrMoved if the
-	// branch was not at c.Old. The commit's author is the forge's name for us.
+	// CreateCommit makes a commit and moves the branch to it. The error is ErrMoved if the branch
+	// was not at c.Old. The author is the forge's account for us.
 	CreateCommit(ctx context.Context, c Commit) (id string, err error)
 }
 
-// Commit is what a [Committer] makes.
+// Commit is the input of a [Committer].
 type Commit struct {
 	Branch  string
-	Old     string // that the branch is at now; "" if it is not there
+	Old     string // current commit of the branch; "" if it does not exist
 	Parent  string
 	Message string
-	Before  tree.Tree // of the parent
+	Before  tree.Tree // the parent's tree
 	Tree    tree.Tree
 }

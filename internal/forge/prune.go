@@ -13,16 +13,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// Every poll lists all references, so that documents cannot stay for ever. They go
-// when a new one is written. No number is given twice, since the newest stays.
+// Each poll lists all references, so old documents are removed when a new one is written. The
+// newest stays, so that no number is reused.
 const (
-	keptStatuses = 50  // of commits, beside those that branches are at
-	keptPulls    = 100 // that are merged or closed, beside the last of each branch
-	keptIssues   = 100 // that are closed, beside the last of each mark
+	keptStatuses = 50  // commits, except branch heads
+	keptPulls    = 100 // ended, except the last per branch
+	keptIssues   = 100 // closed, except the last per mark
 )
 
-// writeAndRemove stores a document with other updates, and removes others if the server
-// lets us.
+// writeAndRemove also removes old documents if the server permits it.
 func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, old []git.RefUpdate, others ...git.RefUpdate) error {
 	err := p.store.writeRecord(ctx, r, message, append(old, others...)...)
 	if len(old) > 0 && errors.Is(err, git.ErrRefused) {
@@ -31,8 +30,8 @@ func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, ol
 	return err
 }
 
-// oldPulls returns the updates that remove pull requests which ended long ago. The
-// last of a branch stays: that it was closed may say that its content was declined.
+// oldPulls selects pull requests that ended long ago. It keeps the last one of a branch, whose
+// closing may mean that its content was declined.
 func (p *Plain) oldPulls() ([]git.RefUpdate, error) {
 	all, err := p.AllPulls()
 	if err != nil {
@@ -50,7 +49,6 @@ func (p *Plain) oldPulls() ([]git.RefUpdate, error) {
 	return p.removalsBeyond(pullPrefix, old, keptPulls)
 }
 
-// oldIssues returns the updates that remove issues which were closed long ago.
 func (p *Plain) oldIssues() ([]git.RefUpdate, error) {
 	all, err := p.allIssues()
 	if err != nil {
@@ -67,7 +65,6 @@ func (p *Plain) oldIssues() ([]git.RefUpdate, error) {
 	return p.removalsBeyond(issuePrefix, old, keptIssues)
 }
 
-// removalsBeyond returns the updates that remove numbered documents but for the first ones.
 func (p *Plain) removalsBeyond(prefix string, numbers []int, kept int) ([]git.RefUpdate, error) {
 	if len(numbers) <= kept {
 		return nil, nil
@@ -82,8 +79,8 @@ func (p *Plain) removalsBeyond(prefix string, numbers []int, kept int) ([]git.Re
 	}), nil
 }
 
-// oldStatuses returns the updates that remove statuses which were set long ago, of
-// commits that no branch is at; what is about to be written stays.
+// oldStatuses selects old statuses of commits that are not branch heads, except the one being
+// written.
 func (p *Plain) oldStatuses(writing string) ([]git.RefUpdate, error) {
 	refs, err := p.store.listRefs(statusPrefix)
 	if err != nil || len(refs) <= keptStatuses {

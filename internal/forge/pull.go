@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// CheckOpen returns an error that is [ErrChanged] if an answer of a forge is not of an
-// open pull request between the branches of a proposal. what is what was to be done.
+// CheckOpen returns an [ErrChanged] error unless the pull request is open between the branches of a
+// proposal. what is the operation.
 func (p Pull) CheckOpen(what string, o Proposal) error {
 	said := ""
 	switch {
@@ -29,8 +29,8 @@ func changedError(what, said string) error {
 	return &problem.Refusal{Operation: what, Reason: said, Kind: ErrChanged, Advice: "it will be looked at again"}
 }
 
-// sortNewest returns a list with the newest first, each once: one is on two pages of a
-// list if another was opened in between.
+// sortNewest also removes duplicates: an item moves to the next page if another is opened
+// meanwhile.
 func sortNewest[T any](all []T, number func(T) int) []T {
 	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(number(b), number(a)) })
 	return slices.CompactFunc(all, func(a, b T) bool { return number(a) == number(b) })

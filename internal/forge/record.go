@@ -16,33 +16,29 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// recordStore are documents in references of a repository: each is a commit whose tree
-// has the files of the document, on top of the one before it, so that who changed
-// what and when is in Git too.
+// recordStore keeps documents in references: each version is a commit on top of the previous one.
 type recordStore struct {
-	mu     sync.Mutex // one is written at a time: those that we write are in no race
+	mu     sync.Mutex // one write at a time, to avoid races with ourselves
 	remote *git.Remote
 	author git.Signature
 	now    func() time.Time
 	as     Commission
 }
 
-// Commission is how documents are committed on behalf of a person: the zero value is nobody's.
+// Commission is how documents are committed on behalf of a person; zero for nobody.
 type Commission struct {
-	Committer git.Signature // the zero value is the author
-	Sign      git.Signer    // nil for none
-	Trailers  []string      // lines for the end of each message
+	Committer git.Signature // zero for the author
+	Sign      git.Signer    // nil for unsigned
+	Trailers  []string
 }
 
-// record is one document.
 type record struct {
 	ref    string
-	commit string // "" if it is new
+	commit string
 	files  map[string][]byte
-	with   []git.Commit // written with it, for the other references that move
+	with   []git.Commit // further commits, for the other moved references
 }
 
-// decode reads a YAML file of a document.
 func (r record) decode(file string, into any) error {
 	if err := yaml.Unmarshal(r.files[file], into); err != nil {
 		return fmt.Errorf("%s in %s: %w", file, r.ref, err)
@@ -50,10 +46,8 @@ func (r record) decode(file string, into any) error {
 	return nil
 }
 
-// maxAttempts bounds how often a write is tried again after another writer was faster.
 const maxAttempts = 5
 
-// listRefs returns the references below a prefix and the commits that they are at.
 func (s *recordStore) listRefs(prefix string) (map[string]string, error) {
 	if s.remote.Mirror() == nil {
 		return nil, fmt.Errorf("%s was not read yet", s.remote.URL())
@@ -61,15 +55,14 @@ func (s *recordStore) listRefs(prefix string) (map[string]string, error) {
 	return s.remote.Mirror().Refs(prefix)
 }
 
-// readRecord reads the document at a commit.
 func (s *recordStore) readRecord(ref, commit string) (record, error) {
 	return git.InspectTree(s.remote.Mirror(), commit, func(t tree.Tree) (record, error) {
 		return record{ref: ref, commit: commit, files: maps.Collect(t.All())}, nil
 	})
 }
 
-// writeRecord stores a document, and moves other references with it: all, or nothing
-// where the server can do that. The error is git.ErrStale if another writer was faster.
+// writeRecord stores a document and moves other references, atomically if the server supports that.
+// The error is git.ErrStale if another writer was faster.
 func (s *recordStore) writeRecord(ctx context.Context, r record, message string, others ...git.RefUpdate) error {
 	files, err := tree.FromFiles(r.files)
 	if err != nil {
@@ -86,7 +79,6 @@ func (s *recordStore) writeRecord(ctx context.Context, r record, message string,
 	return s.remote.Push(ctx, pack, append(others, git.RefUpdate{Ref: r.ref, Old: r.commit, New: pack.Commits[0]})...)
 }
 
-// addTrailers returns the message of a commit, with the lines for its end.
 func (s *recordStore) addTrailers(message string) string {
 	if len(s.as.Trailers) > 0 {
 		if !strings.Contains(message, "\n") {
@@ -97,8 +89,7 @@ func (s *recordStore) addTrailers(message string) string {
 	return message + "\n"
 }
 
-// nextRef returns the reference of the next numbered document: one more than the highest
-// number. A slower writer finds it taken, reads again, and sees what the other wrote.
+// nextRef returns the reference of the next number. A slower writer finds it taken and reads again.
 func (s *recordStore) nextRef(prefix string) (string, int, error) {
 	refs, err := s.listRefs(prefix)
 	if err != nil {
@@ -111,7 +102,7 @@ func (s *recordStore) nextRef(prefix string) (string, int, error) {
 	return prefix + strconv.Itoa(highest+1), highest + 1, nil
 }
 
-// documentNumber returns the number of a document; 0 if its reference has none.
+// documentNumber returns 0 if the reference has no number.
 func documentNumber(ref, prefix string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(ref, prefix))
 	if err != nil || n < 0 || strconv.Itoa(n) != strings.TrimPrefix(ref, prefix) {
@@ -120,7 +111,7 @@ func documentNumber(ref, prefix string) int {
 	return n
 }
 
-// retryStale calls do until no other writer is faster. do must not call it.
+// retryStale calls do until no other writer is faster. It must not be nested.
 func (s *recordStore) retryStale(ctx context.Context, do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,21 +11,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// RateLimit is the error for a request that a forge does not take for a while.
+// RateLimit is the error while a forge's rate limit is exceeded.
 type RateLimit struct {
 	Until time.Time
 }
 
-// Error names the time when requests are taken again.
+// Error names the end of the wait.
 func (r *RateLimit) Error() string {
 	return "the forge takes no more requests until " + r.Until.UTC().Format(time.RFC3339)
 }
 
-// OneLine makes a text one line of at most so many characters.
+// OneLine returns a text as one line of at most so many characters.
 func OneLine(answer string, most int) string { return text.Limit(text.OneLine(answer), most) }
 
-// WrapError returns an error of a request that had no answer, without the URL, which an
-// answer can have chosen; nil for nil.
+// WrapError wraps an error of a request without its URL, which a redirect can choose; nil for nil.
 func WrapError(what string, err error) error {
 	var failed *url.Error
 	switch {
@@ -37,7 +36,7 @@ func WrapError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// NewRefusal returns the error for an answer with a status, by what all forges mean by it.
+// NewRefusal returns the error for an HTTP status, by its common meaning.
 func NewRefusal(what string, status int, reason string) *problem.Refusal {
 	r := &problem.Refusal{Operation: what, Reason: Quote(reason), Again: status == http.StatusInternalServerError}
 	switch status {
@@ -52,11 +51,10 @@ func NewRefusal(what string, status int, reason string) *problem.Refusal {
 	return r
 }
 
-// Quote returns the beginning of an answer's text as one line.
+// Quote returns the beginning of an answer as one line.
 func Quote(answer string) string { return OneLine(answer, maxQuote) }
 
-// RenamedError returns the error for a repository that the forge now calls otherwise.
-// kind is what the forge calls a repository.
+// RenamedError returns the error for a renamed repository, which the forge calls kind.
 func RenamedError(kind, repo, now string) *problem.Refusal {
 	return &problem.Refusal{Operation: "read " + repo, Reason: "the " + kind + " is now called " + Quote(now), Advice: "write its new name into the settings"}
 }

@@ -9,14 +9,11 @@ import (
 )
 
 const (
-	// maxTries is how often an update is done that meets another one.
-	maxTries = 4
-	// firstWait is how long there is from the first to the second; twice as long each time.
+	maxTries  = 4
 	firstWait = 50 * time.Millisecond
 )
 
-// retryUpdate does an update, and does it again when the forge fails over another client
-// that changes the same at this moment. It must be one that may be done twice.
+// retryUpdate retries an idempotent update while the forge fails because of a concurrent one.
 func retryUpdate[T any](ctx context.Context, update func() (T, error)) (T, error) {
 	wait := firstWait
 	for tries := 1; ; tries++ {

@@ -21,33 +21,31 @@ const (
 // ErrEmptyAnswer means that a forge reported success with an empty answer.
 var ErrEmptyAnswer = fmt.Errorf("the answer is empty: %w", io.ErrUnexpectedEOF)
 
-// Options say which repository of a forge with an API, and how to reach it.
+// Options identify a repository of a forge with an API.
 type Options struct {
-	Repo string // its path on the server: "owner/name"
-	API  string // the URL of the API, of Gitea that of the server; "" for that of github.com or gitlab.com
-	// Token is called before each request.
+	Repo    string // path on the server: "owner/name"
+	API     string // URL of the API, of a Gitea server itself; "" for github.com or gitlab.com
 	Token   func(context.Context) (string, error)
-	App     bool         // the token is that of a GitHub App, which may do more
-	Client  *http.Client // nil for one with the default settings; without a Timeout it has half a minute
-	Limiter *Limiter     // shared by all that use the credential; nil for one of its own
-	// Observe is called after each request; nil for no observer.
+	App     bool         // the token is a GitHub App's, which has more features
+	Client  *http.Client // nil for the default; its Timeout defaults to 30 s
+	Limiter *Limiter     // shared by all users of the credential; nil for a new one
+	// Observe, if not nil, is called after each request.
 	Observe func(op string, took time.Duration, err error)
 	Now     func() time.Time
 }
 
-// Client does requests to the API of a forge.
+// Client makes requests to the API of a forge.
 type Client struct {
-	Forge string       // its name, for errors
-	Repo  string       // "owner/name"
-	HTTP  *http.Client // shows the token to the API's host and to no other, within the rate limit
-	URL   *url.URL     // of the API, with a slash at its end
+	Forge string
+	Repo  string
+	HTTP  *http.Client // sends the token only to the API's host, within the rate limit
+	URL   *url.URL
 
 	observe func(op string, took time.Duration, err error)
 	now     func() time.Time
 }
 
-// NewClient makes a client of a forge with that name. It bounds each answer, and does not
-// ask again for what has not changed.
+// NewClient makes a client of the named forge. It bounds each answer and revalidates cached ones.
 func NewClient(forge string, o Options) (*Client, error) {
 	if o.Token == nil || o.Now == nil {
 		return nil, fmt.Errorf("%s needs a token and a clock", forge)
@@ -69,7 +67,7 @@ func NewClient(forge string, o Options) (*Client, error) {
 	}
 	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		switch {
-		case req.Method != via[0].Method: // a change would become a question
+		case req.Method != via[0].Method: // a write would become a read
 			return errors.New("it was redirected in a way that changes nothing")
 		case len(via) > 3:
 			return errors.New("it was redirected too often")
@@ -79,8 +77,7 @@ func NewClient(forge string, o Options) (*Client, error) {
 	return &Client{Forge: forge, Repo: o.Repo, HTTP: &client, URL: at, observe: o.Observe, now: o.Now}, nil
 }
 
-// Do does one request of an operation, and calls the observer. what names the operation,
-// for the error of the request.
+// Do makes one request of an operation and calls the observer. what is for the request's error.
 func (c *Client) Do(op string, request func(what string) error) {
 	start := c.now()
 	err := request(op + " of " + c.Repo)
@@ -89,7 +86,7 @@ func (c *Client) Do(op string, request func(what string) error) {
 	}
 }
 
-// SplitRepo returns owner and name of a repository of a forge.
+// SplitRepo splits "owner/name".
 func SplitRepo(forge, repo string) (owner, name string, err error) {
 	owner, name, _ = strings.Cut(repo, "/")
 	if owner == "" || name == "" || url.PathEscape(owner) != owner || url.PathEscape(name) != name {
@@ -98,9 +95,8 @@ func SplitRepo(forge, repo string) (owner, name string, err error) {
 	return owner, name, err
 }
 
-// apiTransport does requests with the credential: only to the API's host, within
-// the rate limit, with a bound on the answer, and without asking again for what has
-// not changed. It reads the whole answer, so that the time-out is for that too.
+// apiTransport sends the credential only to the API's host, within the rate limit. It reads whole
+// answers, so that the timeout covers them.
 type apiTransport struct {
 	next    http.RoundTripper
 	api     *url.URL
@@ -110,10 +106,9 @@ type apiTransport struct {
 	now     func() time.Time
 }
 
-// RoundTrip does a request.
 func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
-		defer req.Body.Close() // no error here keeps it open
+		defer req.Body.Close()
 	}
 	if req.URL.Host != t.api.Host || req.URL.Scheme != t.api.Scheme {
 		return nil, fmt.Errorf("it was redirected to %s://%s, which is not given the token", req.URL.Scheme, req.URL.Host)
@@ -125,7 +120,7 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Redirects come with the headers of the request before.
+	// A redirected request has the previous headers.
 	sent := req.Clone(req.Context())
 	sent.Header.Set("Authorization", "Bearer "+token)
 	sent.Header.Del("If-None-Match")
@@ -147,18 +142,17 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.finishAnswer(req, answer, body, stored, token)
 }
 
-// finishAnswer makes the answer that the library reads.
 func (t *apiTransport) finishAnswer(req *http.Request, answer *http.Response, body []byte, stored storedAnswer, token string) (*http.Response, error) {
 	switch {
 	case answer.StatusCode == http.StatusNotModified && stored.header != nil:
 		answer.StatusCode, answer.Status, answer.Header, body = http.StatusOK, "200 OK", stored.header.Clone(), stored.body
 	case answer.StatusCode >= 300:
-		// A server can repeat what it was sent, and its text is shown.
+		// A server can echo the token, and its text is shown.
 		body = redactToken(body, token)
 	case answer.StatusCode != http.StatusNoContent && len(bytes.TrimSpace(body)) == 0:
 		return nil, ErrEmptyAnswer
 	case strings.HasSuffix(req.URL.Path, "/graphql"):
-		body = redactToken(body, token) // what GraphQL refuses is 200 too
+		body = redactToken(body, token) // GraphQL errors have status 200
 	default:
 		t.answers.put(req, answer, body)
 	}

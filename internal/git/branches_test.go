@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,17 +25,19 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if heads, err := r.ListBranches(context.Background()); len(heads) > 0 || err != nil {
-		t.Errorf("an empty repository has the branches %v (%v)", heads, err)
+	if refs, err := r.ListReferences(context.Background()); refs.Head != "" || len(refs.Branches) > 0 || err != nil {
+		t.Errorf("an empty repository has the references %v (%v)", refs, err)
 	}
 	work := server.Work(t, "cp")
 	work.Switch("main")
 	work.Write("a", "1")
 	head := work.Commit("base")
 	work.Push("main", "main:team/dev", "main:refs/tags/v1", "main:refs/pull/1/head")
-	heads, err := r.ListBranches(context.Background())
-	if diff := cmp.Diff(map[string]string{"main": head, "team/dev": head}, heads); diff != "" || err != nil {
-		t.Errorf("the branches (-want +got): %v\n%s", err, diff)
+	gittest.Git(t, server.Dir("cp"), "tag", "--annotate", "--message", "The second", "v2", head)
+	refs, err := r.ListReferences(context.Background())
+	want := git.References{Head: head, Branches: map[string]string{"main": head, "team/dev": head}, Tags: map[string]string{"v1": head, "v2": head}}
+	if diff := cmp.Diff(want, refs); diff != "" || err != nil {
+		t.Errorf("the references (-want +got): %v\n%s", err, diff)
 	}
 	if err := r.CheckPush(context.Background()); err != nil {
 		t.Errorf("we may push: %v", err)
@@ -48,8 +49,8 @@ func TestAsk(t *testing.T) {
 	if err := r.CheckPush(context.Background()); !errors.Is(err, git.ErrAccess) {
 		t.Errorf("we may not push: %v, want ErrAccess", err)
 	}
-	if again, err := r.ListBranches(context.Background()); err != nil || !maps.Equal(again, heads) {
-		t.Errorf("the branches have become %v (%v)", again, err)
+	if again, err := r.ListReferences(context.Background()); err != nil || !cmp.Equal(again, refs) {
+		t.Errorf("the references have become %v (%v)", again, err)
 	}
 }
 

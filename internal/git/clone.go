@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// FetchCommand returns the command that fetches what a person's clone left at its origin: of a shallow
-// one the older commits, of one that follows some branches only the others; "" if it left nothing.
+// FetchCommand returns the git command that completes a shallow or narrow clone, or "" for any
+// other repository.
 func (r *Repository) FetchCommand() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,8 +42,6 @@ func (r *Repository) fetchCommand() string {
 	return ""
 }
 
-// withFetchHint adds to an error about what cannot be found the command that fetches it, in a clone
-// that left something at its origin.
 func (r *Repository) withFetchHint(err error) error {
 	command := r.fetchCommand()
 	if command == "" {

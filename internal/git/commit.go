@@ -13,27 +13,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Commit is a commit to be written. Its id is a function of these fields, except Known, which
-// decides only what is sent.
+// Commit is a commit to write. Its id is a function of all fields except Known.
 type Commit struct {
 	Tree    tree.Tree
 	Parents []string
 	Author  Signature
-	// Committer is who commits for the author; the zero value is the author.
+	// Committer defaults to Author.
 	Committer Signature
-	When      time.Time // to the second; written in UTC
+	When      time.Time // written in UTC, to the second
 	Message   string
-	Sign      Signer // nil for none
-	// Known are trees that the remote has. Objects that they have at the same path are not
-	// written.
+	Sign      Signer // nil for unsigned
+	// Known are trees that the remote has; their objects are not written.
 	Known []tree.Tree
 }
 
-// Signer returns the signature of a commit's text. It returns the same one for the same text
-// and time, so that the id is a function of the commit.
+// Signer signs a commit's text. Equal text and time must give equal signatures, so that commit ids
+// are reproducible.
 type Signer func(text []byte, when time.Time) (string, error)
 
-// ID returns the id that the commit will have.
+// ID returns the commit's id.
 func (c Commit) ID() (string, error) {
 	data, err := c.encodeText()
 	if err != nil {
@@ -64,13 +62,12 @@ func (c Commit) encodeText() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sign the commit: %w", err)
 		}
-		// The lines of a header's value begin with a space, but for the first.
+		// Continuation lines of a header begin with a space.
 		fmt.Fprintf(&head, "gpgsig %s\n", strings.ReplaceAll(strings.TrimRight(signature, "\n"), "\n", "\n "))
 	}
 	return append(head.Bytes(), body...), nil
 }
 
-// oneLine removes the characters that would end a name or an address in a commit.
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' {
@@ -80,16 +77,15 @@ func oneLine(s string) string {
 	}, s))
 }
 
-// Pack holds new commits and their objects in a file beside those of a mirror: [Remote.Push]
-// sends it and makes it part of the mirror. A pack that is not pushed must be discarded.
+// Pack holds new commits outside of the mirror until [Remote.Push] adds it. A pack that is not
+// pushed must be discarded.
 type Pack struct {
 	*pack.Pack
-	Commits []string // ids, in the order of the arguments of Write
+	Commits []string
 
-	rehearsed []Commit // that were not written
+	rehearsed []Commit
 }
 
-// writePack writes the commits and the objects that their known trees lack.
 func writePack(ctx context.Context, dir string, commits []Commit) (*Pack, error) {
 	var ids []string
 	written, err := pack.Write(dir, func(w *pack.Writer) error {

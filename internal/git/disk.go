@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// DiskHint returns the advice for an error of a disk that is full or read-only; "" for any other error.
+// DiskHint returns advice for a full or read-only disk; "" for other errors.
 func DiskHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

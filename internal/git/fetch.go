@@ -20,13 +20,11 @@ import (
 )
 
 var (
-	// ErrDamaged means that a mirror could not be read; the next Sync makes it anew.
+	// ErrDamaged means that a mirror could not be read; the next Sync rebuilds it.
 	ErrDamaged = errors.New("what was stored cannot be read")
-	// errDisk means that a mirror could not be written.
-	errDisk = errors.New("the disk took no more")
+	errDisk    = errors.New("the disk took no more")
 )
 
-// receivePack fetches commits and everything reachable from them and not from the haves.
 func (r *Repository) receivePack(ctx context.Context, s session, wants, haves []plumbing.Hash) error {
 	adv, err := s.references(ctx)
 	if err != nil {
@@ -38,7 +36,7 @@ func (r *Repository) receivePack(ctx context.Context, s session, wants, haves []
 			return err
 		}
 	}
-	// A thin pack needs the packs beside it, which the mirror may merge.
+	// A thin pack needs bases in other packs, which the mirror may merge.
 	req.Capabilities.Delete(capability.ThinPack)
 	req.Wants, req.Haves = wants, haves
 	answer, err := s.Session.(transport.UploadPackSession).UploadPack(ctx, req)
@@ -51,14 +49,12 @@ func (r *Repository) receivePack(ctx context.Context, s session, wants, haves []
 	return answer.Close()
 }
 
-// storePack stores and checks a pack while it arrives.
 func (r *Repository) storePack(in io.Reader) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.finishStoring(packfile.UpdateObjectStorage(r.store, in))
 }
 
-// storeSmallPack is storePack for small packs.
 func (r *Repository) storeSmallPack(in io.Reader) error {
 	err := pack.Receive(r.packDir(), in)
 	r.mu.Lock()
@@ -66,8 +62,7 @@ func (r *Repository) storeSmallPack(in io.Reader) error {
 	return r.finishStoring(err)
 }
 
-// refreshPacks marks the packs of a partial mirror, and reads the list of packs again. Its caller
-// holds the lock.
+// The caller of refreshPacks holds the lock.
 func (r *Repository) refreshPacks() error {
 	if r.store.FetchMissing != nil {
 		if err := partial.MarkPromisor(r.packDir()); err != nil {
@@ -77,8 +72,7 @@ func (r *Repository) refreshPacks() error {
 	return r.store.Refresh()
 }
 
-// finishStoring makes a stored pack visible, or classifies the error of storing it. Its caller holds
-// the lock.
+// The caller of finishStoring holds the lock.
 func (r *Repository) finishStoring(err error) error {
 	if err == nil {
 		err = r.refreshPacks()
@@ -96,8 +90,7 @@ func (r *Repository) finishStoring(err error) error {
 	return nil
 }
 
-// isFolderMissing reports whether an error of writing means that a folder was removed or replaced
-// by a file.
+// isFolderMissing matches write errors after a folder was removed or replaced by a file.
 func isFolderMissing(err error) bool {
 	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrNotExist)
 }

@@ -1,19 +1,14 @@
-// Package git reads and writes repositories without a work tree: it resolves revisions, reads
-// the files of commits, keeps mirrors of remotes, and pushes commits. Only it and the packages
-// below it import go-git.
+// Package git reads and writes repositories without a work tree. Only this package and those below
+// it import go-git.
 //
 // What the package keeps true:
-//   - There is never a work tree: files are read from the object store, and commits
-//     are written as packs.
-//   - A [tree.Tree] that it returns has Git's own ids, and content only on request, so that a
-//     repository with large files costs only what is read of it.
-//   - A remote is read through a bare mirror ([Remote]). A mirror appears complete or not at
-//     all, or is marked as partial and fetches what it lacks when that is read; only one
-//     process writes into it at a time; a damaged one is made anew.
+//   - A [tree.Tree] has Git's own ids and loads content on demand.
+//   - A mirror ([Remote]) is complete, or marked as partial and fetches what it lacks when read.
+//     One process writes to it at a time. A damaged mirror is rebuilt.
 //   - The id of a commit is a function of its content.
-//   - A push names the old value of each reference; a reference that has moved since is not
-//     changed ([ErrStale]).
-//   - It refuses arguments that begin with "-", and no error shows a password.
+//   - A push names the old value of each reference and never moves one that has changed
+//     ([ErrStale]).
+//   - Arguments that begin with "-" are refused, and no error shows a password.
 package git
 
 import (
@@ -35,35 +30,35 @@ import (
 )
 
 var (
-	// ErrNotFound means that there is no repository, or none that may be read.
+	// ErrNotFound means that the repository does not exist or must not be read.
 	ErrNotFound = objects.ErrNoRepository
-	// ErrAccess means that a server requires credentials, or other ones.
+	// ErrAccess means that a server requires other credentials.
 	ErrAccess = errors.New("access was refused")
-	// ErrNoKey means that a server is to be reached over SSH, and no key was named and no agent runs.
+	// ErrNoKey means that neither an SSH key nor an agent is available.
 	ErrNoKey = fmt.Errorf("%w: over SSH, there is no key and no agent", ErrAccess)
-	// ErrUnreachable means that a remote did not answer as it should.
+	// ErrUnreachable means that a remote did not answer properly.
 	ErrUnreachable = errors.New("the repository cannot be reached")
-	// ErrNoRevision means that a repository has no such branch, tag or commit.
+	// ErrNoRevision means that a branch, tag or commit does not exist.
 	ErrNoRevision = errors.New("no such revision")
-	// ErrStale means that a reference does not have the value that the push was to replace.
+	// ErrStale means that a reference no longer has the old value of the push.
 	ErrStale = errors.New("another process moved it")
-	// ErrRefused means that a server rejected a push: a protected branch, a hook.
+	// ErrRefused means that a server rejected a push, for example by a hook.
 	ErrRefused = errors.New("the server refused it")
 )
 
-// Repository is a repository that can be read. It may be used concurrently.
+// Repository reads a repository. It is safe for concurrent use.
 type Repository struct {
 	mu            sync.Mutex // go-git's object store is not safe for concurrent use
 	store         *objects.Store
-	location      string // for errors; without a password
-	mirror        string // its folder, if it is a mirror
+	location      string
+	mirror        string // the mirror's folder; "" for a local repository
 	folders       recent.Map[tree.ID, countedTree]
-	updates       int    // of references, so far
-	tagsUsed      bool   // a caller looked for a tag
-	filter        string // of a partial mirror; see package partial
-	filterRefused bool   // the server no longer accepts the filter
+	updates       int
+	tagsUsed      bool
+	filter        string
+	filterRefused bool
 
-	damaged atomic.Bool // an object that must exist could not be read
+	damaged atomic.Bool
 }
 
 func (r *Repository) close() error {
@@ -72,32 +67,26 @@ func (r *Repository) close() error {
 	return r.store.Close()
 }
 
-// rotateAfter is the number of updates of references after which the caches drop what was not
-// used since.
 const rotateAfter = 128
 
-// markDamaged returns err as [ErrDamaged]: an object that must exist could not be read. It marks the
-// mirror as damaged, also on disk, for programs that end after each round. An error of fetching
-// the object is returned as it is.
+// markDamaged marks the mirror as damaged, also on disk for programs that end after each round, and
+// returns err as [ErrDamaged]. It returns errors of fetching unchanged.
 func (r *Repository) markDamaged(err error) error {
-	if isClassified(err) { // fetching it failed
+	if isClassified(err) {
 		return err
 	}
 	if r.damaged.CompareAndSwap(false, true) && r.mirror != "" {
-		_ = os.WriteFile(filepath.Join(r.mirror, damagedFile), nil, 0o600) // on a disk that is that bad, the mark may be lost
+		_ = os.WriteFile(filepath.Join(r.mirror, damagedFile), nil, 0o600) // may fail on a bad disk
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// InvalidTreeError is the error for a tree with a file named "..", or with another name that Git does
-// not write. A retry does not help: the commit is so.
+// InvalidTreeError is the error of a tree with invalid names, such as "..". Retrying does not help.
 type InvalidTreeError = objects.InvalidTreeError
 
-// damagedFile marks a mirror that must be made anew.
 const damagedFile = "fairlead-damaged"
 
-// Open opens the local repository at path: a bare one, one with a work tree, or a
-// linked work tree.
+// Open opens a local repository: bare, with a work tree, or a linked work tree.
 func Open(path string) (*Repository, error) {
 	if strings.HasPrefix(path, "-") {
 		return nil, fmt.Errorf("open %s: a path cannot begin with -", path)
@@ -114,8 +103,8 @@ func Open(path string) (*Repository, error) {
 	return r, nil
 }
 
-// IsWorkingClone reports whether a location is a repository of this machine with a work tree: Git refuses pushes to the
-// branch that is checked out there, and who reads the repository that it was cloned from does not get the others.
+// IsWorkingClone reports whether a location is a local repository with a work tree. Git refuses
+// pushes to its checked-out branch.
 func IsWorkingClone(location string) bool {
 	if giturl.IsRemote(location) {
 		return false
@@ -124,8 +113,7 @@ func IsWorkingClone(location string) bool {
 	return err == nil
 }
 
-// FindRepository opens the repository that contains a folder of this machine: the folder itself or one
-// above it.
+// FindRepository opens the repository that contains a local folder.
 func FindRepository(path string) (*Repository, error) {
 	r, err := Open(path)
 	if !errors.Is(err, ErrNotFound) {
@@ -158,7 +146,6 @@ func openDir(dir string) (*Repository, error) {
 	return &Repository{store: store, location: dir}, nil
 }
 
-// openMirror opens the mirror in a folder; shown is the URL of the remote.
 func openMirror(dir, shown string) (*Repository, error) {
 	r, err := openDir(dir)
 	if err != nil {
@@ -168,8 +155,7 @@ func openMirror(dir, shown string) (*Repository, error) {
 	return r, r.store.OpenPacks(dir)
 }
 
-// Location returns the path that the repository was opened at; of a mirror, the URL of the
-// remote without a password.
+// Location returns the repository's path, or the redacted URL of a mirror's remote.
 func (r *Repository) Location() string { return r.location }
 
 // Remotes returns the URLs of all remotes, sorted.
@@ -188,7 +174,7 @@ func (r *Repository) Remotes() []string {
 	return urls
 }
 
-// RemoteURL returns the URL of a remote by its name; "" if there is none.
+// RemoteURL returns the URL of a named remote, or "".
 func (r *Repository) RemoteURL(name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,8 +185,7 @@ func (r *Repository) RemoteURL(name string) string {
 	return settings.Remotes[name].URLs[0]
 }
 
-// DefaultBranch returns the branch that is checked out, or that a bare repository's
-// HEAD points to; "" if there is none.
+// DefaultBranch returns the branch of HEAD, or "" if HEAD is detached.
 func (r *Repository) DefaultBranch() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

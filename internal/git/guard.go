@@ -16,7 +16,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// isTrusted reports whether the server of a request may have an address of this machine.
 func (m *Remote) isTrusted(u *url.URL) bool {
 	if !m.options.Guard && giturl.SameServer(m.options.URL, u.String()) {
 		return true
@@ -24,8 +23,7 @@ func (m *Remote) isTrusted(u *url.URL) bool {
 	return m.options.IsTrusted != nil && m.options.IsTrusted(u.String())
 }
 
-// redactError is classify without anything that a server answered which the operator did not
-// name.
+// redactError classifies err. For guarded remotes it drops everything that came from the server.
 func (m *Remote) redactError(err error) error {
 	known := classifyError(err)
 	if !m.options.Guard || errors.Is(known, context.Canceled) {
@@ -49,8 +47,7 @@ func (m *Remote) redactError(err error) error {
 	return s
 }
 
-// guardSSH returns a method that checks the address of an SSH server before it authenticates:
-// the name may resolve to another address than before.
+// guardSSH checks a server's address when connecting: the name may resolve differently than before.
 func guardSSH(endpoint *transport.Endpoint, auth transport.AuthMethod) (transport.AuthMethod, error) {
 	method, ok := auth.(gitssh.AuthMethod)
 	if !ok {
@@ -68,8 +65,7 @@ type guardedSSH struct {
 	endpoint *transport.Endpoint
 }
 
-// ClientConfig returns the method's configuration, with a check of the address before that of
-// the host's key.
+// ClientConfig checks the address before the host key.
 func (g guardedSSH) ClientConfig() (*ssh.ClientConfig, error) {
 	c, err := g.AuthMethod.ClientConfig()
 	if err != nil {

@@ -177,7 +177,7 @@ func TestRedirectDropsCredentials(t *testing.T) {
 		if _, err := remote.Sync(t.Context()); err == nil {
 			t.Error("it was synced")
 		}
-		if _, err := remote.ListBranches(t.Context()); err == nil {
+		if _, err := remote.ListReferences(t.Context()); err == nil {
 			t.Error("it was asked")
 		}
 		if ours == "" {

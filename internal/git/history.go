@@ -4,8 +4,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// FirstParents returns a commit and its ancestors by first parents, newest first, up to one for
-// which stop reports true, at most limit.
+// FirstParents returns commit and its first-parent ancestors, newest first, up to limit or a commit
+// for which stop reports true.
 func (r *Repository) FirstParents(commit string, limit int, stop func(commit string) bool) ([]string, error) {
 	var line []string
 	for commit != "" && len(line) < limit {
@@ -25,7 +25,7 @@ func (r *Repository) FirstParents(commit string, limit int, stop func(commit str
 	return line, nil
 }
 
-// ListCommits returns a commit and its ancestors by first parents, newest first, at most limit.
+// ListCommits returns up to limit commits along first parents, newest first.
 func (r *Repository) ListCommits(commit string, limit int) ([]CommitInfo, error) {
 	var infos []CommitInfo
 	for commit != "" && len(infos) < limit {
@@ -41,8 +41,8 @@ func (r *Repository) ListCommits(commit string, limit int) ([]CommitInfo, error)
 	return infos, nil
 }
 
-// LastChangedBy returns the commit that last changed a file, by first parents: the oldest in a row
-// from commit back in which the file is the same. It reads at most limit commits.
+// LastChangedBy returns the commit that last changed a file, along first parents, or the last of
+// limit commits.
 func (r *Repository) LastChangedBy(commit, file string, limit int) (CommitInfo, error) {
 	fileAt := func(commit string) (tree.ID, error) {
 		e, _, err := r.FindEntry(commit, file)
@@ -80,9 +80,8 @@ func (r *Repository) LastChangedBy(commit, file string, limit int) (CommitInfo, 
 	}
 }
 
-// FileVersions returns the contents of a file in a commit and its ancestors by first parents,
-// newest first, without consecutive duplicates. It reads at most limit commits and returns at
-// most the given number of versions; commits without the file are skipped.
+// FileVersions returns the distinct consecutive contents of a file along first parents, newest
+// first. It reads at most limit commits and returns at most versions contents.
 func (r *Repository) FileVersions(commit, file string, limit, versions int) ([][]byte, error) {
 	line, err := r.FirstParents(commit, limit, func(string) bool { return false })
 	if err != nil {
@@ -112,8 +111,8 @@ func (r *Repository) FileVersions(commit, file string, limit, versions int) ([][
 	return all, nil
 }
 
-// CommitsBetween returns the commits reachable from to and not from from, which is an ancestor of to
-// by first parents, or "" for none; at most limit.
+// CommitsBetween returns up to limit commits reachable from to but not from from, which is "" or a
+// first-parent ancestor of to.
 func (r *Repository) CommitsBetween(from, to string, limit int) ([]CommitInfo, error) {
 	before := map[string]bool{}
 	if from != "" {

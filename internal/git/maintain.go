@@ -12,17 +12,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/objects"
 )
 
-// maxPacks is the number of packs at which a mirror is repacked: each fetch and each push adds
-// one, and each makes finding an object slower.
+// maxPacks triggers a repack: each fetch and push adds a pack, which slows down lookups.
 const maxPacks = 50
 
-// Maintain merges packs of the mirror if there are many. If it merges all of them, it drops
-// unreachable objects. The mirror can be read meanwhile; objects are copied without being
-// unpacked.
+// Maintain merges packs if there are many, and drops unreachable objects if it merges all. The
+// mirror stays readable.
 func (m *Remote) Maintain(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	found, _ := filepath.Glob(filepath.Join(m.packDir(), "*.idx")) // the pattern is well formed
+	found, _ := filepath.Glob(filepath.Join(m.packDir(), "*.idx"))
 	if m.mirror == nil || len(found) < maxPacks {
 		return nil
 	}
@@ -33,13 +31,13 @@ func (m *Remote) Maintain(ctx context.Context) error {
 	return err
 }
 
-// mergePacks merges small packs into one. It reads the packs, and the references, as they are now:
-// objects that another process added must not seem unreachable.
+// mergePacks rereads packs and references first, so that objects of other processes do not seem
+// unreachable.
 func (r *Repository) mergePacks(ctx context.Context) (err error) {
 	r.mu.Lock()
 	r.store.ForgetReferences()
 	err = r.store.Refresh()
-	packs := r.store.ClonePacks() // to be read concurrently with r
+	packs := r.store.ClonePacks()
 	r.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -53,7 +51,6 @@ func (r *Repository) mergePacks(ctx context.Context) (err error) {
 	return r.refreshPacks()
 }
 
-// markReachable marks every object that is reachable from references.
 func (r *Repository) markReachable(ctx context.Context, mark func(tree.ID) (before bool)) error {
 	refs, err := r.Refs("")
 	if err != nil {
@@ -64,7 +61,7 @@ func (r *Repository) markReachable(ctx context.Context, mark func(tree.ID) (befo
 		next = append(next, plumbing.NewHash(id))
 	}
 	return objects.MarkReachable(ctx, next, func(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
-		r.mu.Lock() // for one object only, so that others can read in between
+		r.mu.Lock() // other readers get the lock in between
 		defer r.mu.Unlock()
 		leads, blobs, err = r.store.ObjectLinks(id)
 		if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// ReadTree returns all files of a commit, without their content. A partial mirror fetches the
-// folders that it lacks.
+// ReadTree returns a commit's tree without file contents.
 func (r *Repository) ReadTree(commit string) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -32,21 +31,18 @@ func (r *Repository) ReadTree(commit string) (tree.Tree, error) {
 	return t, nil
 }
 
-// countedTree is a tree and the number of its files.
 type countedTree struct {
 	tree  tree.Tree
 	files int
 }
 
 const (
-	// maxFiles bounds a commit: ten objects can describe a hundred million files, if folders
-	// hold the same folder again and again.
-	maxFiles = 2_000_000
-	// maxFolders bounds the folders that are cached from one commit to the next.
+	// maxFiles bounds a commit: ten nested tree objects can describe a hundred million files.
+	maxFiles   = 2_000_000
 	maxFolders = 4_000
 )
 
-// readTree returns a tree and the number of its files. It reads each folder once.
+// readTree also returns the number of files. It reads each distinct folder once.
 func (r *Repository) readTree(id plumbing.Hash) (tree.Tree, int, error) {
 	if known, ok := r.folders.Find(tree.ID(id)); ok {
 		return known.tree, known.files, nil
@@ -89,7 +85,6 @@ func (r *Repository) readFolder(id tree.ID) (objects.Folder, error) {
 	return f, err
 }
 
-// readDeltaBase returns the text of a folder that deltas are made from.
 func (r *Repository) readDeltaBase(id tree.ID) (pack.Kind, []byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,8 +92,7 @@ func (r *Repository) readDeltaBase(id tree.ID) (pack.Kind, []byte, error) {
 	return pack.Tree, []byte(f.Text), err
 }
 
-// ReadFiles returns all files of a commit, with the content of those that want accepts: see
-// [Repository.LoadFiles].
+// ReadFiles is ReadTree and [Repository.LoadFiles].
 func (r *Repository) ReadFiles(commit string, want func(path string, size int64) bool) (tree.Tree, error) {
 	t, err := r.ReadTree(commit)
 	if err != nil {
@@ -107,10 +101,8 @@ func (r *Repository) ReadFiles(commit string, want func(path string, size int64)
 	return r.LoadFiles(t, tree.Tree{}, want)
 }
 
-// LoadFiles returns t with the content of the files that want accepts by path and size in bytes. It
-// calls want with size 0 first and does not read a file that is refused then. Content is taken
-// from before, a tree that was loaded with the same want, where its files are the same. A
-// partial mirror fetches the content that it lacks.
+// LoadFiles returns t with the content of files that want accepts, first with size 0 and then with
+// the size in bytes. It reuses content of before, a tree loaded with the same want.
 func (r *Repository) LoadFiles(t, before tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,16 +114,14 @@ func (r *Repository) LoadFiles(t, before tree.Tree, want func(path string, size 
 	return loaded, nil
 }
 
-// loader loads the content of the files of a tree. Files with the same content share it: a tree may
-// have one large file under very many names.
+// loader shares content between equal files: a tree may repeat one large file under many names.
 type loader struct {
 	repo *Repository
 	want func(path string, size int64) bool
 	read map[tree.ID][]byte
 }
 
-// loadTree is LoadFiles for a folder at a path. It returns before if the trees are equal, and t itself
-// if it loads no content.
+// loadTree returns before if the trees are equal, and t itself if it loads nothing.
 func (l *loader) loadTree(prefix string, t, before tree.Tree) (tree.Tree, error) {
 	if tree.Equal(t, before) {
 		return before, nil
@@ -170,7 +160,6 @@ func (l *loader) loadTree(prefix string, t, before tree.Tree) (tree.Tree, error)
 	return t.WithEntries(entries), nil
 }
 
-// readFile returns the content of a file; nil if it is not wanted for its size.
 func (l *loader) readFile(path string, id tree.ID) ([]byte, error) {
 	if data, ok := l.read[id]; ok {
 		if !l.want(path, int64(len(data))) {
@@ -188,33 +177,28 @@ func (l *loader) readFile(path string, id tree.ID) ([]byte, error) {
 	return data, nil
 }
 
-// View is a commit's tree whose folders and files are read when the caller asks for them, by a
-// partial mirror from its server, so that comparing two large trees costs what differs. What
-// could not be read is missing in it: the caller checks [View.Err] before it uses what it found.
-// Only a caller that writes or keeps the tree needs a View; others use [InspectTree].
+// View is a commit's tree, read on demand. Unreadable parts are missing: check [View.Err] before
+// using a result. Use [InspectTree] unless the tree is written or kept.
 type View struct {
 	Tree tree.Tree
 
 	repo  *Repository
-	local bool // what is not here is missing in it
+	local bool // omits objects instead of fetching them
 	mu    sync.Mutex
 	err   error
-	known map[tree.ID]tree.Tree // folders that were looked into
+	known map[tree.ID]tree.Tree
 }
 
-// maxKnown bounds what a View keeps of what was looked into.
 const maxKnown = 4_000
 
-// maxViewed bounds the files whose content a View has, in bytes; larger ones have an
-// id only.
+// maxViewed bounds a file's content in a View, in bytes; larger files have only an id.
 const maxViewed = 4 << 20
 
-// View returns the tree of a commit, to be read on demand; that of "" is empty.
+// View returns a commit's tree, read on demand; that of "" is empty.
 func (r *Repository) View(commit string) (*View, error) { return r.newView(commit, false) }
 
-// LocalTree returns the tree of a commit as far as it is here, and nothing is fetched: a folder
-// that is not is empty, and of files there are ids only. It is for what need not be sent
-// to who has the commit.
+// LocalTree returns the part of a commit's tree that needs no fetching: missing folders are empty,
+// files have only ids. A receiver of the commit has at least these objects.
 func (r *Repository) LocalTree(commit string) (tree.Tree, error) {
 	v, err := r.newView(commit, true)
 	if err != nil {
@@ -235,9 +219,8 @@ func (r *Repository) newView(commit string, local bool) (*View, error) {
 	return v, err
 }
 
-// InspectTree returns what use returns of the tree of a commit, which is read on demand; that of "" is
-// empty. If something could not be read, which is missing in the tree, that is the error, and what
-// use has found does not count: it must not change anything.
+// InspectTree returns the result of use for a commit's tree ("" has an empty one), or the error if
+// a part could not be read. use must not have side effects.
 func InspectTree[T any](r *Repository, commit string, use func(tree.Tree) (T, error)) (found T, err error) {
 	return InspectTrees(r, []string{commit}, func(trees []tree.Tree) (T, error) { return use(trees[0]) })
 }
@@ -263,8 +246,7 @@ func InspectTrees[T any](r *Repository, commits []string, use func([]tree.Tree) 
 	return found, err
 }
 
-// FindEntry returns the entry at a path of a commit and reports whether there is one. A partial
-// mirror fetches the folders on the path, and the file.
+// FindEntry returns the entry at a path of a commit and whether it exists.
 func (r *Repository) FindEntry(commit, path string) (e tree.Entry, ok bool, err error) {
 	e, err = InspectTree(r, commit, func(t tree.Tree) (found tree.Entry, _ error) {
 		found, ok = t.Lookup(path)
@@ -273,13 +255,12 @@ func (r *Repository) FindEntry(commit, path string) (e tree.Entry, ok bool, err 
 	return e, ok && err == nil, err
 }
 
-// FolderID returns the id of a folder of a commit, "" for all of it; that of the empty tree if
-// there is no such folder.
+// FolderID returns the id of a folder ("" for the root), or of the empty tree if it does not exist.
 func (r *Repository) FolderID(commit, folder string) (tree.ID, error) {
 	return InspectTree(r, commit, func(t tree.Tree) (tree.ID, error) { return t.Sub(folder).ID(), nil })
 }
 
-// Err returns the first error of reading, if there was one.
+// Err returns the read errors so far.
 func (v *View) Err() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -293,7 +274,7 @@ func (v *View) lazyFolder(id tree.ID) tree.Tree {
 		if known, ok := v.known[id]; ok {
 			return known
 		}
-		if v.err != nil { // what is found is not believed, and each more would wait for the server again
+		if v.err != nil { // further reads would wait for the server in vain
 			return tree.Tree{}
 		}
 		t, err := v.readFolder(id)
@@ -308,8 +289,7 @@ func (v *View) lazyFolder(id tree.ID) tree.Tree {
 	})
 }
 
-// readFolder returns a folder. Its files are read when they are looked at; those of a small one
-// that are not here are fetched together.
+// readFolder fetches the missing files of a small folder together.
 func (v *View) readFolder(id tree.ID) (tree.Tree, error) {
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
@@ -340,7 +320,6 @@ func (v *View) readFolder(id tree.ID) (tree.Tree, error) {
 	return tree.FromEntries(entries), nil
 }
 
-// readContent returns the content of a file; nil for what is none, and where only what is here counts.
 func (v *View) readContent(e tree.Entry) ([]byte, error) {
 	if v.local || e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule {
 		return nil, nil
@@ -352,7 +331,6 @@ func (v *View) readContent(e tree.Entry) ([]byte, error) {
 	return data, nil
 }
 
-// completeEntry completes an entry of a large folder.
 func (v *View) completeEntry(e tree.Entry, open func(tree.Entry) tree.Tree) tree.Entry {
 	if e.IsDir() {
 		return tree.UnreadDir(e.Name, e.ID, open)

@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// RequireWhole makes the next Sync fetch everything that a partial mirror lacks, and keeps the
-// mirror whole from then on. It reports whether the mirror lacks anything now.
+// RequireWhole makes the next Sync complete a partial mirror, and keeps it whole. It reports
+// whether anything is missing now.
 func (m *Remote) RequireWhole() (lacks bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -29,7 +29,6 @@ func (m *Remote) RequireWhole() (lacks bool) {
 	return m.mirror != nil && m.mustFetchWhole()
 }
 
-// mustFetchWhole reports whether the mirror must be fetched again with everything that it lacks.
 func (m *Remote) mustFetchWhole() bool {
 	if m.mirror == nil {
 		return partial.ReadFilter(m.options.Dir) != partial.NoFilter && !m.mayBePartial()
@@ -40,15 +39,13 @@ func (m *Remote) mustFetchWhole() bool {
 
 func (m *Remote) mayBePartial() bool { return m.options.Partial && !m.wantWhole }
 
-// fetchFilter returns the filter of a mirror, and whether the server no longer accepts it.
 func (r *Repository) fetchFilter() (filter string, refused bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.filter, r.filterRefused
 }
 
-// configureFilter has the references and the filter of the mirror, which another process may have
-// changed, be read again, and makes the mirror fetch what it lacks when that is read.
+// configureFilter rereads references and filter, which another process may have changed.
 func (m *Remote) configureFilter() {
 	r := m.mirror
 	r.mu.Lock()
@@ -59,7 +56,7 @@ func (m *Remote) configureFilter() {
 		r.store.FetchMissing, r.filterRefused = nil, false
 		return
 	}
-	r.store.FetchMissing = func(kind pack.Kind, ids []tree.ID) error { // its callers hold the lock of the repository
+	r.store.FetchMissing = func(kind pack.Kind, ids []tree.ID) error { // callers hold the repository's lock
 		ctx, cancel := m.options.NewContext(m.options.Timeout)
 		defer cancel()
 		err := m.fetchObjects(ctx, kind, r.filter, func() []tree.ID { return r.store.Missing(ids) }, func(in io.Reader) error {
@@ -72,8 +69,7 @@ func (m *Remote) configureFilter() {
 
 func (r *Repository) packDir() string { return filepath.Join(r.mirror, "objects", "pack") }
 
-// fetchUpdate fetches the objects of an update, with the mirror's filter if the server accepts it. If
-// the server refuses filters, the mirror becomes whole.
+// fetchUpdate makes the mirror whole if the server does not support its filter.
 func (m *Remote) fetchUpdate(ctx context.Context, s session, theirs *packp.AdvRefs, u update) error {
 	m.mirror.mu.Lock()
 	haves, err := m.mirror.store.Haves()
@@ -93,7 +89,7 @@ func (m *Remote) fetchUpdate(ctx context.Context, s session, theirs *packp.AdvRe
 		}
 		return err
 	case filter == partial.NoFilter && m.mayBePartial() && m.mirror.isEmpty():
-		for _, ref := range u.set { // a first fetch that was interrupted may have left commits without their files
+		for _, ref := range u.set { // an interrupted fetch may have left commits without files
 			u.want = append(u.want, ref.Hash())
 		}
 		u.want = partial.UniqueHashes(u.want)
@@ -112,9 +108,8 @@ func (r *Repository) isEmpty() bool {
 	return err == nil && len(refs) == 0
 }
 
-// fetchPartially tries the first fetch of a mirror with filters, and reports whether one succeeded. It
-// marks the mirror as partial before the fetch, and as whole again if the fetch fails. Half of
-// the time is left for a fetch without a filter, which works or has the better error.
+// fetchPartially tries the first fetch with each filter. The mirror is marked as partial before,
+// and as whole if it fails. Half of the time limit remains for a whole fetch.
 func (m *Remote) fetchPartially(ctx context.Context, u update, filters bool) (done bool, err error) {
 	if !filters || len(u.want) == 0 {
 		return false, nil
@@ -140,7 +135,6 @@ func (m *Remote) fetchPartially(ctx context.Context, u update, filters bool) (do
 	return false, nil
 }
 
-// setFilter sets the filter that the mirror is fetched with from now on.
 func (m *Remote) setFilter(filter string) error {
 	if err := partial.WriteFilter(m.options.Dir, filter); err != nil {
 		return fmt.Errorf("%w: %w", errDisk, err)
@@ -152,7 +146,6 @@ func (m *Remote) setFilter(filter string) error {
 	return nil
 }
 
-// fetchWhole fetches everything that is reachable, so that the mirror is whole.
 func (m *Remote) fetchWhole(ctx context.Context, s session, theirs *packp.AdvRefs, u update) error {
 	wants := slices.Clone(u.want)
 	for name, id := range theirs.References {
@@ -165,15 +158,14 @@ func (m *Remote) fetchWhole(ctx context.Context, s session, theirs *packp.AdvRef
 		if err := m.mirror.receivePack(ctx, s, wants, nil); err != nil {
 			m.mirror.mu.Lock()
 			defer m.mirror.mu.Unlock()
-			m.mirror.filterRefused = false // fetching everything failed, and the refusal may have been temporary
+			m.mirror.filterRefused = false // the refusal may have been temporary
 			return err
 		}
 	}
 	return m.setFilter(partial.NoFilter)
 }
 
-// fetchFiltered fetches the commits of an update with a filter. References that hold Fairlead's
-// documents, which are small and always read, are fetched whole.
+// fetchFiltered fetches refs/fairlead/ whole: these documents are small and always read.
 func (m *Remote) fetchFiltered(ctx context.Context, filter string, u update, haves []plumbing.Hash) error {
 	documents := map[plumbing.Hash]bool{}
 	for _, ref := range u.set {
@@ -182,13 +174,12 @@ func (m *Remote) fetchFiltered(ctx context.Context, filter string, u update, hav
 		}
 	}
 	take := m.mirror.storeSmallPack
-	if filter == partial.NoBlobs { // there are many
+	if filter == partial.NoBlobs {
 		take = m.mirror.storePack
 	}
 	return partial.Fetcher(m.fetchPack).FetchCommits(ctx, protocol.FetchRequest{Wants: u.want, Haves: haves, Filter: filter}, func(id plumbing.Hash) bool { return documents[id] }, take)
 }
 
-// fetchPack requests objects from the server and calls take with the pack that it sends.
 func (m *Remote) fetchPack(ctx context.Context, w protocol.FetchRequest, take func(io.Reader) error) error {
 	endpoint, auth, err := m.resolveEndpoint(ctx)
 	if err != nil {
@@ -199,7 +190,7 @@ func (m *Remote) fetchPack(ctx context.Context, w protocol.FetchRequest, take fu
 	}
 	err = m.protocolServer(endpoint, auth).Fetch(ctx, w, take)
 	if err != nil && m.options.Guard {
-		return m.redactError(err) // readers of files see it, and exchange does not redact it
+		return m.redactError(err) // exchange does not redact errors of readers
 	}
 	return err
 }
@@ -211,7 +202,7 @@ func (m *Remote) fetchObjects(ctx context.Context, kind pack.Kind, filter string
 	return err
 }
 
-// fetchFiles fetches the missing files of a folder in one request. Its caller holds the lock.
+// The caller of fetchFiles holds the lock.
 func (r *Repository) fetchFiles(f objects.Folder) error {
 	if r.store.FetchMissing == nil {
 		return nil
@@ -229,8 +220,8 @@ func (r *Repository) fetchFiles(f objects.Folder) error {
 	return r.prefetchError(r.store.FetchMissing(pack.Blob, files))
 }
 
-// readError returns an error of fetching objects as their reader sees it: an object that the
-// server lacks is lost; any other error may be temporary.
+// readError converts an error of fetching for readers: an object that the server lacks is lost,
+// other errors may be temporary.
 func readError(err error) error {
 	switch {
 	case err == nil:
@@ -243,9 +234,8 @@ func readError(err error) error {
 	return fmt.Errorf("fetch what is not in the mirror: %w", classifyError(err))
 }
 
-// Prefetch fetches the objects of t that a partial mirror lacks and that differ from with, down
-// to depth levels of folders, or 0 for all. A caller that will compare the two saves a request
-// for each object. Reading with needs no fetch.
+// Prefetch fetches the objects that t has and with lacks, for depth levels of folders (0 for all).
+// It saves a later comparison one request per object.
 func (m *Remote) Prefetch(ctx context.Context, t, with tree.Tree, depth int) error {
 	r := m.Mirror()
 	if r == nil || t.IsEmpty() {
@@ -288,8 +278,7 @@ func (m *Remote) Prefetch(ctx context.Context, t, with tree.Tree, depth int) err
 	return nil
 }
 
-// prefetchError returns an error of prefetching as its caller sees it. An invalid tree is no error here:
-// its reader reports it.
+// prefetchError ignores invalid trees, which their reader reports.
 func (r *Repository) prefetchError(err error) error {
 	var refused *objects.InvalidTreeError
 	err = readError(err)
@@ -302,11 +291,9 @@ func (r *Repository) prefetchError(err error) error {
 	return err
 }
 
-// prefetchCommits is the number of commits whose objects a partial mirror fetches together.
 const prefetchCommits = 32
 
-// prefetchFile fetches the folders on the path of a file, and the file, in a commit and its
-// ancestors by first parents together: one after the other, each would take several requests.
+// prefetchFile fetches a file and its folders for many commits together, to save requests.
 func (r *Repository) prefetchFile(commit, file string) error {
 	if filter, _ := r.fetchFilter(); filter == partial.NoFilter {
 		return nil
@@ -326,13 +313,13 @@ func (r *Repository) prefetchFile(commit, file string) error {
 	names := strings.Split(file, "/")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.store.FetchMissing == nil { // it has become whole meanwhile
+	if r.store.FetchMissing == nil {
 		return nil
 	}
 	w := partial.Prefetcher{
 		Missing: r.store.Missing, FetchObjects: r.store.FetchMissing, Depth: len(names),
 		ReadFolder:   r.readFolder,
-		FetchFolders: func([]tree.ID) error { return nil }, // readers fetch each
+		FetchFolders: func([]tree.ID) error { return nil },
 		Include:      func(depth int, name string) bool { return name == names[depth] },
 	}
 	return r.prefetchError(w.PrefetchFolders(roots))

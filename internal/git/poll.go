@@ -13,9 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// isUnchanged asks the server only for the references that are in use and reports whether they equal
-// those of the mirror. It returns false if a full poll is needed: a reference moved, the server
-// does not speak version 2 of Git's protocol, or it was never polled in full.
+// isUnchanged compares only the references in use. It returns false if a full poll is needed: a
+// reference moved, the server lacks protocol version 2, or no full poll was done yet.
 func (m *Remote) isUnchanged(ctx context.Context) (bool, error) {
 	if !m.options.NarrowPoll || m.proposals == "" || m.noProtocolV2 || m.mustFetchWhole() {
 		return false, nil
@@ -56,37 +55,50 @@ func (m *Remote) polledPrefixes() []string {
 	return asked
 }
 
-// protocolServer returns the remote as a server of version 2 of Git's protocol.
 func (m *Remote) protocolServer(endpoint *transport.Endpoint, auth transport.AuthMethod) protocol.Server {
-	who, _ := auth.(githttp.AuthMethod) // nil for anonymous access
+	who, _ := auth.(githttp.AuthMethod)
 	return protocol.Server{Client: protocol.NewClient(m.options.Stall, m.isTrusted), URL: endpoint.String(), Auth: who}
 }
 
 func isHTTP(e *transport.Endpoint) bool { return e.Protocol == "http" || e.Protocol == "https" }
 
-// ListBranches asks the remote for the heads of its branches and returns them by name. It fetches
-// nothing.
-func (m *Remote) ListBranches(ctx context.Context) (map[string]string, error) {
+// References are the commits of a remote's HEAD ("" in an empty repository), and of its branches and tags by name.
+type References struct {
+	Head           string
+	Branches, Tags map[string]string
+}
+
+// ListReferences returns the remote's references, as git ls-remote does. It fetches nothing.
+func (m *Remote) ListReferences(ctx context.Context) (References, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	heads := map[string]string{}
+	refs := References{Branches: map[string]string{}, Tags: map[string]string{}}
 	err := m.runExchange(ctx, "ask", func(ctx context.Context) error {
 		adv, err := m.advertisedReferences(ctx, transport.UploadPackServiceName)
 		if err != nil {
 			return err
 		}
+		if adv.Head != nil {
+			refs.Head = adv.Head.String()
+		}
 		for ref, id := range adv.References {
-			if name := plumbing.ReferenceName(ref); name.IsBranch() {
-				heads[name.Short()] = id.String()
+			switch name := plumbing.ReferenceName(ref); {
+			case name.IsBranch():
+				refs.Branches[name.Short()] = id.String()
+			case name.IsTag():
+				if peeled, annotated := adv.Peeled[ref]; annotated {
+					id = peeled
+				}
+				refs.Tags[name.Short()] = id.String()
 			}
 		}
 		return nil
 	})
-	return heads, err
+	return refs, err
 }
 
-// CheckPush returns nil if the remote accepts the beginning of a push. Whether it accepts one to
-// a branch is known only by trying.
+// CheckPush returns nil if the remote accepts the start of a push; it cannot check a branch's
+// protection.
 func (m *Remote) CheckPush(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

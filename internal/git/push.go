@@ -16,15 +16,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// RefUpdate moves one reference, or requires that it has not moved, if New equals Old.
+// RefUpdate moves a reference. If New equals Old, it only requires Old.
 type RefUpdate struct {
-	Ref string // in full: "refs/heads/main"
-	Old string // its current value; "" if it must not exist
-	New string // its new value; "" to remove it
+	Ref string
+	Old string // "" if it must not exist
+	New string // "" to remove it
 }
 
-// Write writes new commits, and their objects that the remote lacks, to a pack. The mirror must
-// have been synced.
+// Write packs new commits and the objects that the remote lacks. The mirror must be synced.
 func (m *Remote) Write(ctx context.Context, commits ...Commit) (*Pack, error) {
 	if m.options.Rehearse != nil {
 		return rehearsePack(commits)
@@ -41,18 +40,38 @@ func (m *Remote) Write(ctx context.Context, commits ...Commit) (*Pack, error) {
 	return pack, nil
 }
 
+// Draft stores a commit in the mirror, where no reference names it, and returns its id: what it would be
+// can be read before it is pushed. Nothing is sent, and Git removes it one day.
+func (m *Remote) Draft(ctx context.Context, c Commit) (id string, err error) {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	pack, err := writePack(ctx, m.packDir(), []Commit{c})
+	if err != nil {
+		return "", fmt.Errorf("draft a commit for %s: %w", m.shown, err)
+	}
+	defer pack.Discard() // of no effect once it is kept
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := pack.Keep(m.packDir(), m.mirror.readDeltaBase); err != nil {
+		return "", fmt.Errorf("%w: %w", errDisk, err)
+	}
+	m.mirror.mu.Lock()
+	defer m.mirror.mu.Unlock()
+	return pack.Commits[0], m.mirror.refreshPacks()
+}
+
 func (m *Remote) packDir() string { return filepath.Join(m.options.Dir, "objects", "pack") }
 
-// Push sends a pack (nil if none is needed) and moves references: all or none, if the server
-// supports that. The error is [ErrStale] if one of them does not have its old value, and nil if
-// all have their new value already. Afterwards the pack is part of the mirror or removed.
+// Push sends a pack (or nil) and moves references, all or none if the server supports that. It
+// succeeds if all have their new values already. The error is [ErrStale] if one does not have its
+// old value. Afterwards the pack is part of the mirror or removed.
 func (m *Remote) Push(ctx context.Context, pack *Pack, updates ...RefUpdate) error {
 	if m.options.Rehearse != nil {
 		m.rehearsePush(pack, updates)
 		return nil
 	}
 	if pack != nil {
-		defer pack.Discard() // of no effect once it is kept
+		defer pack.Discard()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,8 +87,8 @@ func (m *Remote) pushPack(ctx context.Context, pack *Pack, updates []RefUpdate) 
 	}
 	err := m.sendPack(ctx, pack, updates)
 	if err != nil && errors.Is(classifyError(err), ErrUnreachable) || errors.Is(err, ErrRefused) {
-		// Only the references show whether the push was accepted or another writer was
-		// faster: every server words its answer differently.
+		// Servers word their answers differently; only the references show whether the push was
+		// accepted or another writer was faster.
 		err = m.checkOutcome(ctx, updates, err)
 	}
 	if err != nil {
@@ -83,7 +102,6 @@ func (m *Remote) pushPack(ctx context.Context, pack *Pack, updates []RefUpdate) 
 	return m.mirror.recordPush(updates)
 }
 
-// sendPack sends the pack and the updates that the server has not made yet.
 func (m *Remote) sendPack(ctx context.Context, pack *Pack, updates []RefUpdate) (err error) {
 	s, err := m.openSession(ctx, transport.ReceivePackServiceName)
 	if err != nil {
@@ -127,7 +145,6 @@ func (m *Remote) sendPack(ctx context.Context, pack *Pack, updates []RefUpdate) 
 	return err
 }
 
-// receivePack sends a request, and the pack in a file.
 func (m *Remote) receivePack(ctx context.Context, s session, req *packp.ReferenceUpdateRequest, file string) (*packp.ReportStatus, error) {
 	endpoint, auth, err := m.resolveEndpoint(ctx)
 	if err != nil {
@@ -157,8 +174,8 @@ func staleError(u RefUpdate, now string) error {
 	return fmt.Errorf("%s is %s and not %s: %w", u.Ref, cmp.Or(now, "absent"), cmp.Or(u.Old, "absent"), ErrStale)
 }
 
-// checkOutcome reads the references after a push that failed with the error failed: it returns nil if
-// all have their new value.
+// checkOutcome returns nil if all references have their new values, and otherwise failed or
+// ErrStale.
 func (m *Remote) checkOutcome(ctx context.Context, updates []RefUpdate, failed error) error {
 	adv, err := m.advertisedReferences(ctx, transport.UploadPackServiceName)
 	if err != nil {
@@ -178,7 +195,6 @@ func (m *Remote) checkOutcome(ctx context.Context, updates []RefUpdate, failed e
 	return failed
 }
 
-// recordPush sets the mirror's references to the pushed values and reads the list of packs again.
 func (r *Repository) recordPush(updates []RefUpdate) error {
 	var u update
 	for _, ref := range updates {

@@ -4,12 +4,12 @@ import "github.com/fairlead-io/fairlead/internal/git/pack"
 
 // Rehearsal is a push that is shown instead of made.
 type Rehearsal struct {
-	Repo    string   // without a password
-	Commits []Commit // that were written for it
+	Repo    string // without a password
+	Commits []Commit
 	Updates []RefUpdate
 }
 
-// FindCommit returns the commit that an update moves its reference to, if it was written for the push.
+// FindCommit returns a commit that was written for the push.
 func (r Rehearsal) FindCommit(id string) (Commit, bool) {
 	for _, c := range r.Commits {
 		if own, err := c.ID(); err == nil && own == id {
@@ -19,7 +19,6 @@ func (r Rehearsal) FindCommit(id string) (Commit, bool) {
 	return Commit{}, false
 }
 
-// rehearsePack returns a pack that holds nothing but the ids of commits.
 func rehearsePack(commits []Commit) (*Pack, error) {
 	p := &Pack{Pack: &pack.Pack{}, rehearsed: commits}
 	for _, c := range commits {
@@ -32,7 +31,6 @@ func rehearsePack(commits []Commit) (*Pack, error) {
 	return p, nil
 }
 
-// rehearsePush shows a push, and leaves the server and the mirror as they are.
 func (m *Remote) rehearsePush(p *Pack, updates []RefUpdate) {
 	r := Rehearsal{Repo: m.shown, Updates: updates}
 	if p != nil {

@@ -23,42 +23,37 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// RemoteOptions describe a remote and how to reach it.
+// RemoteOptions describe a remote.
 type RemoteOptions struct {
-	URL string // of http, https, ssh, file, user@host:path, or a path
-	Dir string // the mirror's folder; it is made
-	// Credentials is called before each connection; nil for anonymous access.
+	URL string // http, https, ssh, file, user@host:path, or a path
+	Dir string
+	// Credentials is called before each connection; nil is anonymous.
 	Credentials func(context.Context) (Credentials, error)
-	// Timeout bounds one fetch or push, Stall a wait for the next byte of an answer; 0 is two
-	// minutes and half a minute.
+	// Timeout bounds one fetch or push (default 2 min), Stall a wait for the next byte (default 30
+	// s).
 	Timeout, Stall time.Duration
-	// NarrowPoll polls a server over HTTP only for the references in use, by version 2 of Git's
-	// protocol if the server speaks it: always for branches, and for tags once
-	// [Repository.Resolve] or [Repository.Refs] looked for one.
+	// NarrowPoll polls only the references in use, with protocol version 2 over HTTP. Tags are in
+	// use after the first lookup of one.
 	NarrowPoll bool
-	// Partial makes a partial mirror over HTTP if the server supports filters: folders and the
-	// content of files are fetched when they are read. Other mirrors are or become whole.
+	// Partial makes a partial mirror if an HTTP server supports filters. Other mirrors are or
+	// become whole.
 	Partial bool
-	// Guard refuses addresses of this machine and of the platform that it runs on, and keeps
-	// the server's answers out of errors: for URLs that the operator did not name.
+	// Guard, for URLs that the operator did not name, refuses addresses of this machine and its
+	// platform, and keeps the server's answers out of errors.
 	Guard bool
-	// IsTrusted reports whether the operator named the server of a URL, so that a redirect may lead
-	// to it at any address; nil trusts only the server of an unguarded remote itself.
+	// IsTrusted reports whether redirects may lead to a URL because the operator named its server.
+	// nil trusts only an unguarded remote's own server.
 	IsTrusted func(url string) bool
-	// OnFilter, unless nil, is called with the filter of the mirror whenever it changes:
-	// "tree:0", "blob:none", or "" for a whole mirror.
+	// OnFilter, if not nil, gets the mirror's new filter: "tree:0", "blob:none", or "" for none.
 	OnFilter func(filter string)
-	// NewContext returns the context of a fetch that reading starts, with a time limit; nil uses
-	// the background context.
+	// NewContext makes the context of a fetch by a reader; nil uses the background context.
 	NewContext func(limit time.Duration) (context.Context, context.CancelFunc)
-	// Rehearse, unless nil, is called instead of a push: nothing is sent, and the mirror stays as
-	// it is.
+	// Rehearse, if not nil, replaces pushing. The mirror does not change.
 	Rehearse func(Rehearsal)
-	// OnExchange, unless nil, is called before each exchange, "fetch" or "push to", with the URL as people
-	// may see it; what it returns is called after it.
+	// OnExchange, if not nil, is called before each exchange with the redacted URL, and its result
+	// afterwards.
 	OnExchange func(op, url string) (end func())
-	// Observe, unless nil, is called after each exchange: "poll" (nothing had moved), "fetch"
-	// or "push", with its duration and error.
+	// Observe, if not nil, is called after each "poll" (nothing moved), "fetch" or "push".
 	Observe func(op string, took time.Duration, err error)
 }
 
@@ -67,27 +62,26 @@ const (
 	defaultStall   = 30 * time.Second
 )
 
-// Remote is a remote repository and its bare mirror here. It is safe for concurrent use. One
-// process at a time fetches into the mirror, except for missing objects that are read: a pack
-// that arrives twice does no harm.
+// Remote is a remote repository and its local bare mirror. It is safe for concurrent use. Readers
+// may fetch missing objects concurrently with another process: a pack that arrives twice is
+// harmless.
 type Remote struct {
 	options RemoteOptions
-	shown   string // the URL, without a password
+	shown   string
 
-	writing sync.Mutex // one pack at a time: each uses all processors
+	writing sync.Mutex // each pack uses all processors
 	key     sshKey
 
-	mu        sync.Mutex // one exchange with the remote at a time
+	mu        sync.Mutex // one exchange at a time
 	mirror    *Repository
 	proposals string
-	// wantProposals is set once Others was called, wantTags once a tag was looked for, and
-	// notBrief once the server did not speak version 2 of Git's protocol.
+	// wantProposals is set by ProposalDigest, wantTags by the first lookup of a tag, noProtocolV2
+	// by the server's answer.
 	wantProposals, wantTags, noProtocolV2 bool
-	// wantWhole overrides options.Partial.
-	wantWhole bool
+	wantWhole                             bool
 }
 
-// NewRemote makes a Remote; nothing is read yet.
+// NewRemote reads nothing yet.
 func NewRemote(o RemoteOptions) (*Remote, error) {
 	m := &Remote{options: o, shown: giturl.Redact(o.URL)}
 	if o.URL == "" || strings.HasPrefix(o.URL, "-") {
@@ -112,10 +106,10 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 	return m, nil
 }
 
-// URL returns the remote's URL, without a password.
+// URL returns the redacted URL.
 func (m *Remote) URL() string { return m.shown }
 
-// Mirror returns the mirror, as the last Sync or Push left it; nil if there is none.
+// Mirror returns the mirror as of the last Sync or Push; nil without one.
 func (m *Remote) Mirror() *Repository {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,9 +122,8 @@ func (m *Remote) Mirror() *Repository {
 	return m.mirror
 }
 
-// ProposalDigest returns a hash of the references at the last Sync that forges keep the heads of pull
-// requests in, which the mirror does not have: it changes if one of them moves. Polls include
-// these references only once Others was called, if the server supports narrow polls.
+// ProposalDigest returns a hash of the pull-request references at the last Sync. Narrow polls
+// include these references only after the first call.
 func (m *Remote) ProposalDigest() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,8 +131,8 @@ func (m *Remote) ProposalDigest() string {
 	return m.proposals
 }
 
-// Sync polls the remote's references, fetches if one differs from the mirror's, and reports
-// whether any moved. It makes a damaged mirror anew.
+// Sync polls the remote, fetches changes, and reports whether any reference moved. It rebuilds a
+// damaged mirror.
 func (m *Remote) Sync(ctx context.Context) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,7 +162,7 @@ func (m *Remote) observeExchange(op string, started time.Time, err error) {
 	}
 }
 
-// runExchange calls do with the mirror locked and within the time limit, and classifies its error.
+// runExchange calls do with the mirror locked and a time limit, and classifies its error.
 func (m *Remote) runExchange(ctx context.Context, what string, do func(context.Context) error) error {
 	if err := os.MkdirAll(filepath.Dir(m.options.Dir), 0o700); err != nil {
 		return err
@@ -197,10 +190,10 @@ var errTimeout = errors.New("it took too long")
 
 func (m *Remote) removeMirror() error {
 	if m.mirror != nil {
-		_ = m.mirror.close() // what cannot be read may also not be closed
+		_ = m.mirror.close()
 	}
 	m.mirror = nil
-	// A mirror that is renamed first is never there in part.
+	// After a rename, no reader sees a half-removed mirror.
 	trash := m.options.Dir + ".old"
 	if err := os.RemoveAll(trash); err != nil {
 		return err
@@ -211,7 +204,6 @@ func (m *Remote) removeMirror() error {
 	return os.RemoveAll(trash)
 }
 
-// syncMirror polls the remote, fetches if a reference differs, and reports whether any moved.
 func (m *Remote) syncMirror(ctx context.Context) (moved bool, err error) {
 	if quiet, err := m.isUnchanged(ctx); err != nil || quiet {
 		return false, err
@@ -239,9 +231,8 @@ func (m *Remote) syncMirror(ctx context.Context) (moved bool, err error) {
 	return true, m.mirror.applyUpdate(plan)
 }
 
-// Fetch fetches commits that no branch or tag contains, such as those of pull requests. The
-// mirror keeps them until all of its packs are merged. The error is ErrNoRevision if the remote
-// does not send one of them.
+// Fetch fetches commits outside of branches and tags, such as those of pull requests, which the
+// mirror keeps until all packs are merged. The error is ErrNoRevision if one is missing.
 func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -272,7 +263,6 @@ func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 	})
 }
 
-// missingCommits returns an update that wants the commits that the repository lacks.
 func (r *Repository) missingCommits(commits []string) update {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -285,7 +275,7 @@ func (r *Repository) missingCommits(commits []string) update {
 	return u
 }
 
-// ensureMirror opens the mirror, or makes an empty one. The error is ErrDamaged if it must be made anew.
+// ensureMirror returns ErrDamaged if the mirror must be rebuilt.
 func (m *Remote) ensureMirror() error {
 	if m.mirror != nil {
 		if !m.hasHead() || m.mirror.damaged.Load() {
@@ -314,33 +304,28 @@ func (m *Remote) ensureMirror() error {
 	return nil
 }
 
-// hasHead reports whether there is a file HEAD in the mirror.
 func (m *Remote) hasHead() bool {
 	info, err := os.Stat(filepath.Join(m.options.Dir, "HEAD"))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// mirroredPrefixes are the prefixes of the references that a mirror has: branches, tags, and those in
-// which a plain-Git forge keeps pull requests.
+// mirroredPrefixes include the pull requests of a plain-Git forge.
 var mirroredPrefixes = []string{"refs/heads/", tagPrefix, "refs/fairlead/"}
 
 const tagPrefix = "refs/tags/"
 
-// proposalPrefixes are the prefixes of the references in which forges keep pull requests: GitHub, Gitea
-// and Azure, GitLab, Bitbucket.
+// proposalPrefixes are of GitHub, Gitea and Azure; GitLab; Bitbucket.
 var proposalPrefixes = []string{"refs/pull/", "refs/merge-requests/", "refs/pull-requests/"}
 
-// update is the difference between a mirror and its remote.
 type update struct {
-	set    []*plumbing.Reference // references to write
+	set    []*plumbing.Reference
 	remove []plumbing.ReferenceName
-	want   []plumbing.Hash // objects that the mirror lacks
+	want   []plumbing.Hash
 }
 
 func (u update) isEmpty() bool { return len(u.set) == 0 && len(u.remove) == 0 }
 
-// planUpdate returns the difference between the mirror and the remote in the references that the
-// remote was asked for. It also updates the mirror's HEAD.
+// planUpdate compares the references below asked. It also updates HEAD.
 func (r *Repository) planUpdate(theirs *packp.AdvRefs, asked []string) (update, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -371,7 +356,6 @@ func (r *Repository) planUpdate(theirs *packp.AdvRefs, asked []string) (update, 
 	return u, r.setHead(theirs)
 }
 
-// setHead makes HEAD point to the branch that the remote's does.
 func (r *Repository) setHead(theirs *packp.AdvRefs) error {
 	for _, value := range theirs.Capabilities.Get("symref") {
 		target, ok := strings.CutPrefix(value, "HEAD:")
@@ -402,7 +386,7 @@ func (r *Repository) applyUpdate(u update) error {
 		r.store.RotateCaches()
 		r.folders.Rotate()
 	}
-	// A branch a may have become a/b, or the other way round.
+	// Removals first: a branch a may have become a/b, or the reverse.
 	for _, name := range u.remove {
 		if err := r.store.RemoveReference(name); err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)

@@ -18,15 +18,13 @@ import (
 const originPrefix = "refs/remotes/origin/"
 
 var (
-	// branchPrefixes are tried for the name of a branch: in a fresh clone most branches exist
-	// only as those of the remote.
+	// branchPrefixes: a fresh clone has most branches only as remote ones.
 	branchPrefixes = []string{"refs/heads/", originPrefix}
-	// refPrefixes are tried for the name of a reference, in Git's order.
+	// refPrefixes are in Git's order.
 	refPrefixes = []string{"", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/", originPrefix}
 )
 
-// Branch returns the id of the commit at the head of a branch, also of one that only
-// the remote origin has. A tag of that name does not matter.
+// Branch returns the head of a branch, or else of origin's branch. It ignores tags.
 func (r *Repository) Branch(name string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +32,7 @@ func (r *Repository) Branch(name string) (string, error) {
 	return r.describeResult(name, id, err)
 }
 
-// FindBranch returns what Branch does, and "" if there is no such branch.
+// FindBranch is Branch, but returns "" if the branch does not exist.
 func (r *Repository) FindBranch(name string) (string, error) {
 	id, err := r.Branch(name)
 	if errors.Is(err, ErrNoRevision) {
@@ -43,9 +41,8 @@ func (r *Repository) FindBranch(name string) (string, error) {
 	return id, err
 }
 
-// Resolve returns the id of the commit that a revision names: a full or short id,
-// HEAD, a branch, a tag, a full reference, "origin/x", each with any number of ~n
-// and ^n behind it.
+// Resolve returns the commit of a revision: a full or short id, HEAD, a branch, tag, reference or
+// "origin/x", with any ~n and ^n.
 func (r *Repository) Resolve(revision string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +57,6 @@ func (r *Repository) Resolve(revision string) (string, error) {
 	return r.describeResult(revision, id, err)
 }
 
-// describeResult returns the id as text, or an error that names the revision.
 func (r *Repository) describeResult(revision string, id plumbing.Hash, err error) (string, error) {
 	switch {
 	case err == nil:
@@ -104,7 +100,7 @@ func (r *Repository) resolveReference(name string, prefixes []string) (plumbing.
 			return plumbing.ZeroHash, err
 		}
 		id, err := r.peelToCommit(ref.Hash())
-		if errors.Is(err, plumbing.ErrObjectNotFound) { // what a reference points to must be there
+		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			err = r.markDamaged(err)
 		}
 		return id, err
@@ -112,7 +108,6 @@ func (r *Repository) resolveReference(name string, prefixes []string) (plumbing.
 	return plumbing.ZeroHash, ErrNoRevision
 }
 
-// resolveShortID returns the only commit whose id begins with prefix.
 func (r *Repository) resolveShortID(prefix string) (plumbing.Hash, error) {
 	whole, err := hex.DecodeString(prefix[:len(prefix)&^1])
 	if err != nil {
@@ -144,20 +139,19 @@ func (r *Repository) resolveShortID(prefix string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, several
 }
 
-// AmbiguousError is the error of a short id that several commits begin with.
+// AmbiguousError is the error of a short id that matches several commits.
 type AmbiguousError struct {
-	Commits []string // sorted
+	Commits []string
 }
 
-// maxAmbiguous bounds the commits that a hint names.
 const maxAmbiguous = 5
 
-// Error returns how many commits there are.
+// Error returns the number of commits.
 func (a *AmbiguousError) Error() string {
 	return fmt.Sprintf("%d commits begin with these digits", len(a.Commits))
 }
 
-// Hint returns the commits.
+// Hint lists some of the commits.
 func (a *AmbiguousError) Hint() string {
 	hint := "give more digits, as in " + strings.Join(a.Commits[:min(maxAmbiguous, len(a.Commits))], " or ")
 	if more := len(a.Commits) - maxAmbiguous; more > 0 {
@@ -166,10 +160,8 @@ func (a *AmbiguousError) Hint() string {
 	return hint
 }
 
-// maxTags bounds a chain of tags of tags.
 const maxTags = 10
 
-// peelToCommit follows tags to the commit that they name.
 func (r *Repository) peelToCommit(id plumbing.Hash) (plumbing.Hash, error) {
 	for range maxTags {
 		o, err := r.store.EncodedObject(plumbing.AnyObject, id)
@@ -192,7 +184,7 @@ func (r *Repository) peelToCommit(id plumbing.Hash) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, ErrNoRevision
 }
 
-// followSteps goes back in history: "~n" is n first parents, "^n" the n-th parent.
+// followSteps follows "~n" to the n-th first-parent ancestor, "^n" to the n-th parent.
 func (r *Repository) followSteps(id plumbing.Hash, steps string) (plumbing.Hash, error) {
 	for steps != "" {
 		kind, n := steps[0], 1
@@ -220,7 +212,7 @@ func (r *Repository) followSteps(id plumbing.Hash, steps string) (plumbing.Hash,
 				return plumbing.ZeroHash, ErrNoRevision
 			}
 			id = c.ParentHashes[parent-1]
-			if r.mirror == "" && r.store.HasEncodedObject(id) != nil { // a shallow clone ends there
+			if r.mirror == "" && r.store.HasEncodedObject(id) != nil {
 				return plumbing.ZeroHash, plumbing.ErrObjectNotFound
 			}
 		}
@@ -231,7 +223,7 @@ func (r *Repository) followSteps(id plumbing.Hash, steps string) (plumbing.Hash,
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == "" }
 
-// Refs returns the ids of the references whose names begin with prefix, by name.
+// Refs returns the references with a prefix, by name.
 func (r *Repository) Refs(prefix string) (map[string]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -252,11 +244,11 @@ func (r *Repository) Refs(prefix string) (map[string]string, error) {
 // CommitInfo is the metadata of a commit.
 type CommitInfo struct {
 	ID      string
-	Tree    string // the id of its tree
+	Tree    string
 	Parents []string
 	Message string
 	Author  Signature
-	When    time.Time // of the commit, in UTC
+	When    time.Time
 }
 
 // Subject returns the first line of the message.
@@ -288,7 +280,6 @@ func (r *Repository) Commit(id string) (CommitInfo, error) {
 	return info, nil
 }
 
-// maxHistory bounds the commits that Contains, IsInHistory and MergeBase read.
 const maxHistory = 100_000
 
 // Contains reports whether ancestor is commit or one of its ancestors.
@@ -298,9 +289,8 @@ func (r *Repository) Contains(commit, ancestor string) (bool, error) {
 	return r.findAncestor([]plumbing.Hash{plumbing.NewHash(commit)}, plumbing.NewHash(ancestor), false)
 }
 
-// IsInHistory reports whether a commit is in the history of a branch or a tag. A commit that was
-// removed from it is still in a mirror for a while, and a server may delete it at any time. It is also
-// true where only a part of the history can be read.
+// IsInHistory reports whether a branch or tag contains a commit, or true if not all of the history
+// is readable. Other commits may disappear at any time.
 func (r *Repository) IsInHistory(commit string) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -314,7 +304,7 @@ func (r *Repository) IsInHistory(commit string) (bool, error) {
 		if !name.IsBranch() && !name.IsTag() && !name.IsRemote() {
 			continue
 		}
-		if head, err := r.peelToCommit(id); err == nil { // a tag may be of something else
+		if head, err := r.peelToCommit(id); err == nil {
 			heads = append(heads, head)
 		}
 	}
@@ -325,8 +315,7 @@ func (r *Repository) IsInHistory(commit string) (bool, error) {
 	return found, err
 }
 
-// findAncestor reports whether a commit is one of some others or of their ancestors. unread is the
-// answer where there are more commits than are read.
+// findAncestor returns unread after maxHistory commits.
 func (r *Repository) findAncestor(next []plumbing.Hash, want plumbing.Hash, unread bool) (bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	for len(next) > 0 {
@@ -350,8 +339,7 @@ func (r *Repository) findAncestor(next []plumbing.Hash, want plumbing.Hash, unre
 	return false, nil
 }
 
-// MergeBase returns the newest common ancestor of two commits; "" if there is none within the
-// commits that it reads.
+// MergeBase returns the newest common ancestor of two commits, or "" if it finds none.
 func (r *Repository) MergeBase(a, b string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -367,7 +355,7 @@ func (r *Repository) MergeBase(a, b string) (string, error) {
 			return r.withFetchHint(fmt.Errorf("read commit %s of %s: %w", id, r.location, err))
 		}
 		seen[id] |= side
-		// The newest first, so that the first common ancestor is the newest.
+		// Newest first, so that the first common ancestor is the newest.
 		i, _ := slices.BinarySearchFunc(next, c, func(x, y *object.Commit) int { return y.Committer.When.Compare(x.Committer.When) })
 		next = slices.Insert(next, i, c)
 		return nil

@@ -10,11 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// maxSignedCommit is how long a commit may be whose signature is read.
 const maxSignedCommit = 1 << 20
 
-// ReadSignature returns the signature of a commit, and the text that it is of: the commit without the
-// signature. A commit without a signature, or with several, has none.
+// ReadSignature returns a commit's signature and the signed text. Several signatures count as none.
 func (r *Repository) ReadSignature(id string) (text []byte, signature string, err error) {
 	r.mu.Lock()
 	data, err := r.store.ReadLimited(pack.Commit, tree.ID(plumbing.NewHash(id)), maxSignedCommit)
@@ -26,7 +24,7 @@ func (r *Repository) ReadSignature(id string) (text []byte, signature string, er
 	return text, signature, nil
 }
 
-// splitSignature separates the header gpgsig from the rest of a commit. Lines of its value begin with a space.
+// Continuation lines of the header gpgsig begin with a space.
 func splitSignature(commit []byte) (text []byte, signature string) {
 	const header = "gpgsig "
 	var value []byte

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// go-git dials an SSH server, and shakes hands with it, without a context: a server that does
-// not answer would block for ever. It accepts only the URL of a proxy. So each connection has a
-// proxy of its own, whose dialer closes the connection when a context ends.
+// go-git dials SSH servers without a context, so an unresponsive server would block forever. It
+// only accepts a proxy's URL. So each connection has its own proxy, whose dialer ends with a
+// context.
 
-// dialScheme is the scheme of the proxies' URLs; the host is the dialer's number.
+// dialScheme is the scheme of proxy URLs, whose host is a dialer's number.
 const dialScheme = "fairlead-dial"
 
 var (
-	dialers        sync.Map // of dial functions, by number
+	dialers        sync.Map // dialFunc by number
 	lastDialer     atomic.Int64
 	registerDialer = sync.OnceFunc(func() {
 		proxy.RegisterDialerType(dialScheme, func(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
@@ -33,26 +33,23 @@ var (
 	})
 )
 
-// dialFunc connects to an address.
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dial connects without a context; it is part of proxy.Dialer.
 func (d dialFunc) Dial(network, address string) (net.Conn, error) {
 	return d(context.Background(), network, address)
 }
 
-// DialContext connects; it is part of proxy.ContextDialer.
 func (d dialFunc) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return d(ctx, network, address)
 }
 
-// registerDial makes the connections to an endpoint end with ctx. The caller calls release once the
-// session has begun.
+// registerDial ends connections to an endpoint with ctx. The caller calls release once the session
+// has begun.
 func registerDial(ctx context.Context, endpoint *transport.Endpoint) (release func()) {
 	registerDialer()
 	number := fmt.Sprint(lastDialer.Add(1))
 	dialers.Store(number, dialFunc(func(_ context.Context, network, address string) (net.Conn, error) {
-		conn, err := proxy.Dial(ctx, network, address) // by the proxy of the process, if it has one
+		conn, err := proxy.Dial(ctx, network, address) // through the process's proxy, if any
 		if err == nil {
 			context.AfterFunc(ctx, func() { _ = conn.Close() })
 		}

@@ -23,13 +23,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// Credentials authenticate at a server. The zero Credentials mean anonymous access, or the
-// user's agent over SSH.
+// Credentials authenticate at a server. Zero means anonymous, or the user's agent over SSH.
 type Credentials struct {
-	Username, Secret string // of basic authentication, over http
-	Key              []byte // a private key in PEM, for SSH
-	Passphrase       string // of the key
-	KnownHosts       string // a file; "" for the user's own
+	Username, Secret string
+	Key              []byte
+	Passphrase       string
+	KnownHosts       string
 }
 
 // String hides the secrets.
@@ -38,20 +37,18 @@ func (Credentials) String() string { return "[redacted]" }
 // GoString hides the secrets from %#v.
 func (Credentials) GoString() string { return "[redacted]" }
 
-// BusyError means that a server asks to be polled later.
+// BusyError means that a server asks for a later retry.
 type BusyError struct {
-	After time.Duration // 0 if the server named no time
+	After time.Duration // 0 if unspecified
 	err   error
 }
 
-// Error returns the server's answer.
+// Error includes the server's answer.
 func (b *BusyError) Error() string { return fmt.Sprintf("the server is busy: %v", b.err) }
 
-// Unwrap returns the error of the server's answer.
+// Unwrap returns the error of the answer.
 func (b *BusyError) Unwrap() error { return b.err }
 
-// session is a session with one service of a server: a [transport.UploadPackSession] or a
-// [transport.ReceivePackSession].
 type session struct{ transport.Session }
 
 func (s session) references(ctx context.Context) (*packp.AdvRefs, error) {
@@ -62,7 +59,6 @@ func (s session) references(ctx context.Context) (*packp.AdvRefs, error) {
 	return refs, err
 }
 
-// resolveEndpoint returns the remote's address and the authentication there.
 func (m *Remote) resolveEndpoint(ctx context.Context) (*transport.Endpoint, transport.AuthMethod, error) {
 	endpoint, err := transport.NewEndpoint(m.options.URL)
 	if err != nil {
@@ -88,7 +84,6 @@ func (m *Remote) resolveEndpoint(ctx context.Context) (*transport.Endpoint, tran
 	return endpoint, auth, err
 }
 
-// openSession begins a session with a service of the remote.
 func (m *Remote) openSession(ctx context.Context, service string) (session, error) {
 	endpoint, auth, err := m.resolveEndpoint(ctx)
 	if err != nil {
@@ -115,14 +110,13 @@ func (m *Remote) openSession(ctx context.Context, service string) (session, erro
 	return s, err
 }
 
-// sshKey is the key that was used last: to read one with a passphrase takes a tenth of a second.
+// sshKey caches the last key: decrypting one takes a tenth of a second.
 type sshKey struct {
 	mu     sync.Mutex
 	from   Credentials
 	signer ssh.Signer
 }
 
-// read returns the key of the credentials, which it reads only if it is another one than the last.
 func (k *sshKey) read(c Credentials) (ssh.Signer, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -137,7 +131,6 @@ func (k *sshKey) read(c Credentials) (ssh.Signer, error) {
 	return k.signer, nil
 }
 
-// authMethod returns the credentials as go-git's method; nil for anonymous access.
 func (c Credentials) authMethod(endpoint *transport.Endpoint, key *sshKey) (transport.AuthMethod, error) {
 	switch {
 	case endpoint.Protocol == "ssh" && c.Key != nil:
@@ -157,7 +150,7 @@ func (c Credentials) authMethod(endpoint *transport.Endpoint, key *sshKey) (tran
 			}
 		}
 		return keys, nil
-	case endpoint.Protocol == "ssh" && os.Getenv("SSH_AUTH_SOCK") == "" && runtime.GOOS != "windows": // there the agent is not found by it
+	case endpoint.Protocol == "ssh" && os.Getenv("SSH_AUTH_SOCK") == "" && runtime.GOOS != "windows": // Windows does not use this variable for the agent
 		return nil, ErrNoKey
 	case strings.HasPrefix(endpoint.Protocol, "http") && c.Secret != "":
 		return &githttp.BasicAuth{Username: c.Username, Password: c.Secret}, nil
@@ -165,10 +158,9 @@ func (c Credentials) authMethod(endpoint *transport.Endpoint, key *sshKey) (tran
 	return nil, nil
 }
 
-// classifyError returns an error of a server or the network as one of this package's kinds.
 func classifyError(err error) error {
 	var stranger *protocol.UntrustedError
-	if errors.As(err, &stranger) { // it is classified and redacted already
+	if errors.As(err, &stranger) {
 		return err
 	}
 	err = protocol.UnwrapGoGit(err)
@@ -192,7 +184,6 @@ func classifyError(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// isClassified reports whether an error is of one of this package's kinds.
 func isClassified(err error) bool {
 	var busy *BusyError
 	for _, known := range []error{ErrNotFound, ErrAccess, ErrUnreachable, ErrStale, ErrRefused, ErrNoRevision, ErrDamaged, errDisk} {
@@ -203,8 +194,7 @@ func isClassified(err error) bool {
 	return errors.As(err, &busy)
 }
 
-// withoutUser removes the user and password from an http URL, which is written to a mirror's
-// settings, and returns them as Credentials.
+// withoutUser keeps secrets out of a mirror's config.
 func withoutUser(location string) (string, Credentials) {
 	u, err := url.Parse(location)
 	if err != nil || u.User == nil || u.Scheme != "http" && u.Scheme != "https" {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Applier is an object that applies a folder of an environment's output.
+// Applier applies a folder of an environment's output.
 type Applier struct {
 	Object string
-	// Folder is below that of the environment; "" if it is unknown or all of the output.
+	// Folder is relative to the environment's folder; "" if unknown or the root.
 	Folder string
 }
 
-// Appliers returns what applies the output to a cluster, the platform object first. Where the folder of one is
-// unknown, as by events, so are all: their names do not tell which applies what.
+// Appliers returns the objects that apply the output, the platform object first. If one folder is
+// unknown, as with events, all are.
 func (c *Cluster) Appliers() []Applier {
 	all := c.listApplied()
 	if slices.ContainsFunc(c.Others, func(a Applier) bool { return a.Folder == "" }) {
@@ -24,8 +24,7 @@ func (c *Cluster) Appliers() []Applier {
 	return all
 }
 
-// FolderOf returns the folder of the output that decides whether an object has it: that which it applies, or that of the
-// cluster type; "" for all of it.
+// FolderOf returns the folder that an object depends on; "" for the whole output.
 func (c *Cluster) FolderOf(object string) string {
 	for _, a := range c.Appliers() {
 		if a.Object == object {
@@ -35,13 +34,13 @@ func (c *Cluster) FolderOf(object string) string {
 	return c.Group.ClusterType
 }
 
-// Applies reports whether an object applies a folder of the output to the cluster.
+// Applies reports whether an object applies the output to the cluster.
 func (c *Cluster) Applies(object string) bool {
 	return object == c.Platform || slices.ContainsFunc(c.Others, func(a Applier) bool { return a.Object == object })
 }
 
-// isReplaced reports whether a contact with changes shows that other objects apply the output, or other folders. It names
-// only objects that have changed, so that everything has to be known to place the cluster.
+// isReplaced reports whether changes show other appliers, so that placing the cluster needs a full
+// report.
 func (c *Cluster) isReplaced(by Contact, reports []Report) bool {
 	if by.Scope != Changes {
 		return false
@@ -57,12 +56,11 @@ func (c *Cluster) isReplaced(by Contact, reports []Report) bool {
 		slices.ContainsFunc(reports, func(r Report) bool { return c.Applies(r.Object.Name) && !found.Applies(r.Object.Name) })
 }
 
-// listApplied returns what applies the output to a cluster, with the folders as they were reported.
 func (c *Cluster) listApplied() []Applier {
 	return append([]Applier{{c.Platform, c.Group.ClusterType}}, c.Others...)
 }
 
-// EncodeAppliers returns appliers as a text, and DecodeAppliers is its inverse. Names of objects have no spaces.
+// EncodeAppliers returns appliers as text.
 func EncodeAppliers(all []Applier) string {
 	var b strings.Builder
 	for _, a := range all {
@@ -71,7 +69,7 @@ func EncodeAppliers(all []Applier) string {
 	return b.String()
 }
 
-// DecodeAppliers returns the appliers in a text of EncodeAppliers.
+// DecodeAppliers is the inverse of EncodeAppliers.
 func DecodeAppliers(text string) (all []Applier) {
 	for line := range strings.Lines(text) {
 		object, folder, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

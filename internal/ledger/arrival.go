@@ -2,15 +2,14 @@ package ledger
 
 import "time"
 
-// Arrival is how long an output took to a cluster after it was merged.
+// Arrival is the time from an output's merge to its state on a cluster.
 type Arrival struct {
-	// Ready and Failed are the times to the first success and the first failure; negative for none.
+	// Ready and Failed are the times to the first success and failure; negative for none.
 	Ready, Failed time.Duration
 }
 
-// FindArrival returns when an output arrived at a cluster, by the spans of its platform object. An older
-// output with the same folder of the cluster type counts, from the merge on, and a newer one if none
-// between them has another folder.
+// FindArrival uses the platform object's spans. Older outputs with the same folder count from the
+// merge on, newer ones unless another folder came in between.
 func FindArrival(spans []Span, outputs *Outputs, wanted Output, clusterType string) Arrival {
 	a := Arrival{-1, -1}
 	for _, s := range spans {

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// LateSpan is what an object said from a time to a time, of which is told when more is known already.
+// LateSpan is a span reported after newer states.
 type LateSpan struct {
 	Object Object
 	Span   Span
 }
 
-// lateSpan returns what a report tells of the past that is not newer than what was known, and false if it
-// tells nothing of it: until when the object said so has to be known, and nothing may have been heard of its
-// cluster when it began to. It tells nothing of another place than where the cluster belongs.
+// lateSpan returns the history interval that an out-of-order report proves, or false. It must have
+// a known end, and start after the cluster's previous contact and last move.
 func (c *Cluster) lateSpan(r Report, received time.Time, known State, unheard gap) (LateSpan, bool) {
 	since, until := spanStart(r.Said, received, c.Began), spanStart(r.Until, received, c.Began)
 	span := Span{Since: timeOf(unixSeconds(since)), Until: timeOf(unixSeconds(until)), Phase: r.Phase, Revision: r.Runs, Attempted: r.Target, Message: r.Message, Plan: r.Plan, Late: true}
@@ -23,13 +22,12 @@ func (c *Cluster) lateSpan(r Report, received time.Time, known State, unheard ga
 		span.Until.After(span.Since) && span.Since.After(c.LastMoved())
 }
 
-// PutBetween puts late spans of an object in their places among those that are stored, the oldest first, and
-// returns the writes that do the same to these. Of the stored ones the first that may be missing ends before
-// the late ones begin. PutBetween does nothing, and returns false, if those that are stored do not end as is
-// known: then others have been stored meanwhile, or the object is gone.
+// PutBetween inserts late spans into an object's stored spans, and returns the writes for the
+// store. stored may lack spans that end before the late ones. It returns false if stored does not
+// end as the ledger knows, because others were stored or the object was removed.
 func (l *Ledger) PutBetween(o Object, stored, late []Span) (writes []SpanWrite, ok bool) {
 	r := l.book.find(o)
-	open := time.Time{} // since when the stored span lasts
+	open := time.Time{}
 	if n := len(stored); n > 0 && stored[n-1].Until.IsZero() {
 		open = stored[n-1].Since
 	}
@@ -45,7 +43,6 @@ func (l *Ledger) PutBetween(o Object, stored, late []Span) (writes []SpanWrite, 
 	return compareSpans(o, stored, next), true
 }
 
-// newHistory returns the end of a history whose last span lasts.
 func newHistory(all []Span) (h history) {
 	n := len(all)
 	if n > 0 {
@@ -57,12 +54,10 @@ func newHistory(all []Span) (h history) {
 	return h
 }
 
-// insertSpan returns a history with a late span in its place. What began later is known better, and stays;
-// the span in which the late one begins is clipped, or goes on behind it. Neighbours that say the same are
-// made one.
+// insertSpan keeps spans that began later. It clips or splits the span around the late one's start.
 func insertSpan(all []Span, late Span) []Span {
 	i, _ := slices.BinarySearchFunc(all, late.Since, func(s Span, since time.Time) int {
-		return cmp.Or(s.Since.Compare(since), -1) // the first that begins later
+		return cmp.Or(s.Since.Compare(since), -1)
 	})
 	if i < len(all) && all[i].Since.Before(late.Until) {
 		late.Until = all[i].Since
@@ -77,19 +72,17 @@ func insertSpan(all []Span, late Span) []Span {
 		next = append(next, p.withRevision(next))
 	}
 	for j, s := range all[i:] {
-		follows := j == 0 && s.Since.Equal(late.Until) // so that it is known what ran just before
+		follows := j == 0 && s.Since.Equal(late.Until) // its revision shows what ran before
 		next = append(next, placedSpan{s, follows || inheritsRevision(all, i+j)}.withRevision(next))
 	}
 	return joinSpans(next, max(len(head)-1, 0))
 }
 
-// placedSpan is a span in a history that changes.
 type placedSpan struct {
 	Span
-	inherits bool // whether it runs what the one before does
+	inherits bool
 }
 
-// placeWithin returns a span, which is behind others, with a late one that begins in it.
 func (p placedSpan) placeWithin(late placedSpan, head []Span) (placed []placedSpan) {
 	before, behind := p, p
 	if p.Since.Before(late.Since) {
@@ -97,7 +90,7 @@ func (p placedSpan) placeWithin(late placedSpan, head []Span) (placed []placedSp
 		placed = append(placed, before)
 		head = append(slices.Clone(head), before.withRevision(head))
 	}
-	if p.saysSame(late.withRevision(head)) { // it is known
+	if p.saysSame(late.withRevision(head)) {
 		return []placedSpan{p}
 	}
 	placed = append(placed, late)
@@ -108,12 +101,10 @@ func (p placedSpan) placeWithin(late placedSpan, head []Span) (placed []placedSp
 	return placed
 }
 
-// inheritsRevision reports whether a span that is not ready runs what the one before does.
 func inheritsRevision(all []Span, i int) bool {
 	return all[i].Phase != Ready && all[i].Revision == lastRevision(all[:i])
 }
 
-// lastRevision returns the revision that the last of some spans runs; "" for none.
 func lastRevision(all []Span) string {
 	if len(all) == 0 {
 		return ""
@@ -121,7 +112,7 @@ func lastRevision(all []Span) string {
 	return all[len(all)-1].Revision
 }
 
-// withRevision returns a span as it is behind others. Of one that lasts it is known what it runs.
+// withRevision adapts a span's revision to its predecessors. The last span's revision is known.
 func (p placedSpan) withRevision(before []Span) Span {
 	s, target := p.Span, p.Target()
 	switch {
@@ -139,7 +130,6 @@ func (p placedSpan) withRevision(before []Span) Span {
 	return s
 }
 
-// joinSpans returns spans in which neighbours that say the same are one, from the span of a number on.
 func joinSpans(all []Span, i int) []Span {
 	for i+1 < len(all) {
 		if !all[i].Until.Equal(all[i+1].Since) || !all[i].saysSame(all[i+1]) {
@@ -155,15 +145,13 @@ func joinSpans(all []Span, i int) []Span {
 	return all
 }
 
-// contains reports whether a span that began by then lasts at a time.
 func (s Span) contains(at time.Time) bool { return s.Until.IsZero() || s.Until.After(at) }
 
-// saysSame reports whether two spans say the same, whenever they do.
+// saysSame ignores the times.
 func (s Span) saysSame(other Span) bool {
 	return s.Phase == other.Phase && s.Revision == other.Revision && s.Attempted == other.Attempted
 }
 
-// compareSpans returns the writes that make one history of an object another one.
 func compareSpans(o Object, before, after []Span) (writes []SpanWrite) {
 	left := map[time.Time]Span{}
 	for _, s := range before {

@@ -6,49 +6,49 @@ import (
 	"time"
 )
 
-// Membership has the environments that clusters may count in, by what people have written about them. It does not change.
+// Membership decides where clusters may count. It is immutable.
 type Membership struct {
-	bound  map[string][]string   // the environments of keys, by cluster
+	bound  map[string][]string   // environments by cluster
 	closed map[string]ClosedList // by environment
 }
 
-// ClosedList is a list of the only clusters that count in an environment.
+// ClosedList has the only clusters that count in an environment.
 type ClosedList struct {
-	Subject string            // the object, as "Kind/name"; "" if no list is closed
-	Types   map[string]string // the types of the clusters, by name
+	Subject string            // "Kind/name"; "" if the list is not closed
+	Types   map[string]string // by cluster name
 }
 
-// Excludes reports whether a cluster does not count because the list is closed and does not name it.
+// Excludes reports whether a closed list lacks a cluster.
 func (l ClosedList) Excludes(cluster string) bool {
 	_, isListed := l.Types[cluster]
 	return l.Subject != "" && !isListed
 }
 
-// Excludes reports whether a cluster does not count in an environment: its key is bound to others, or a closed list does not
-// name it. None is excluded from "".
+// Excludes reports whether a cluster's key is bound elsewhere, or a closed list lacks it. ""
+// excludes nothing.
 func (m Membership) Excludes(cluster, environment string) bool {
 	bound, isBound := m.bound[cluster]
 	return environment != "" && (isBound && !slices.Contains(bound, environment) || m.closed[environment].Excludes(cluster))
 }
 
-// FindBound returns the environments that the key of a cluster is bound to; nil for any.
+// FindBound returns the environments of a cluster's key; nil for any.
 func (m Membership) FindBound(cluster string) []string { return m.bound[cluster] }
 
-// FindClosed returns the closed list of an environment; the zero one if any cluster may count.
+// FindClosed returns the list of an environment; zero if any cluster may count.
 func (m Membership) FindClosed(environment string) ClosedList { return m.closed[environment] }
 
-// Membership returns the environments that clusters may count in now.
+// Membership returns the current membership.
 func (l *Ledger) Membership() Membership { return l.roster.membership }
 
-// SetMembership decides which environments clusters may count in from now on.
+// SetMembership replaces the membership.
 func (l *Ledger) SetMembership(m Membership) { l.roster.membership = m }
 
-// WithBound returns a Membership in which these clusters, by name, belong to no other environments than these.
+// WithBound returns a Membership with these environments of keys, by cluster.
 func (m Membership) WithBound(environments map[string][]string) Membership {
 	return Membership{maps.Clone(environments), m.closed}
 }
 
-// WithClosed returns a Membership in which only the clusters of a list count in an environment; any, if the list is not closed.
+// WithClosed returns a Membership with an environment's list; an open list removes it.
 func (m Membership) WithClosed(environment string, list ClosedList) Membership {
 	closed := map[string]ClosedList{}
 	maps.Copy(closed, m.closed)
@@ -59,7 +59,6 @@ func (m Membership) WithClosed(environment string, list ClosedList) Membership {
 	return Membership{m.bound, closed}
 }
 
-// exclude returns a contact without a place that its cluster is excluded from, and that place.
 func (m Membership) exclude(c Contact) (_ Contact, excluded string) {
 	if m.Excludes(c.Name, c.Group.Environment) {
 		excluded = c.Group.Environment
@@ -68,8 +67,7 @@ func (m Membership) exclude(c Contact) (_ Contact, excluded string) {
 	return c, excluded
 }
 
-// RemoveExcluded has clusters belong nowhere that belong to an environment which they are excluded from, and returns a
-// receipt for each.
+// RemoveExcluded removes clusters from environments that exclude them, and returns receipts.
 func (l *Ledger) RemoveExcluded(now time.Time) (all []Receipt) {
 	for _, c := range l.roster.clusters {
 		if !l.roster.membership.Excludes(c.Name(), c.Excluded) {
@@ -80,7 +78,7 @@ func (l *Ledger) RemoveExcluded(now time.Time) (all []Receipt) {
 		}
 		before, receipt := *c, Receipt{Cluster: c.ID}
 		c.Excluded = c.Group.Environment
-		c.Group, c.Platform, c.Others, c.Claim, c.Digest = Group{}, "", nil, Group{}, "" // an agent reports everything
+		c.Group, c.Platform, c.Others, c.Claim, c.Digest = Group{}, "", nil, Group{}, "" // makes the agent report everything
 		l.noteMove(before, c, now, &receipt)
 		all = append(all, receipt)
 	}

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Cause is why a cluster is not ready: the first that fits.
+// Cause is why a cluster is not ready: the first that applies.
 type Cause uint8
 
-// The causes.
+// The causes. Those of a class are explained there.
 const (
-	NoCause         Cause = iota // it is ready
-	CauseSuspended               // a person has suspended what decides
-	CauseContested               // two clusters report under the name
-	CauseUnheard                 // expected, and never in touch
-	CauseUnproven                // without a credential of its own
-	CauseSilent                  // not in touch lately
-	CauseSource                  // a source cannot be fetched
-	CauseDependency              // another object has failed, and this one waits
-	CauseFailed                  // what is wanted failed
-	CauseDrift                   // what Terraform has applied was changed since, and nothing else failed
-	CauseApproval                // a plan waits for a person to approve it
-	CauseWaiting                 // there was little time for it yet
+	NoCause Cause = iota
+	CauseSuspended
+	CauseContested
+	CauseUnheard
+	CauseUnproven
+	CauseSilent
+	CauseSource
+	CauseDependency // another object failed, and the deciding one depends on it
+	CauseFailed
+	CauseDrift // Terraform found drift, and nothing else failed
+	CauseApproval
+	CauseWaiting // merged too recently
 	CauseUnknown
 )
 
@@ -31,31 +31,27 @@ var causeNames = [...]string{"", "suspended", "contested", "unheard", "unproven"
 // String returns the name of a cause; "" for NoCause.
 func (c Cause) String() string { return causeNames[min(int(c), len(causeNames)-1)] }
 
-// reconcileInterval is how often objects are reconciled by the least, unless their cluster reports
-// less often.
 const reconcileInterval = 10 * time.Minute
 
-// Reason is why a cluster is not ready, with the object that shows it.
+// Reason is a Cause with the object that shows it.
 type Reason struct {
 	Cause   Cause
 	Object  Object
-	Message string    // of a failure
-	Plan    Plan      // that waits, for CauseApproval
-	Since   time.Time // when the object began to say so; zero if no object does
+	Message string
+	Plan    Plan      // the waiting one, for CauseApproval
+	Since   time.Time // zero without an object
 }
 
-// Situation is how a cluster stands to what is wanted, and why.
+// Situation is a Standing with its reason.
 type Situation struct {
 	Standing
-	Reason Reason
-	// Platform is the state of the platform object, and Since when it became so.
+	Reason   Reason
 	Platform State
 	Since    time.Time
-	// Contest is set if two clusters report under the name.
-	Contest *Contest
+	Contest  *Contest
 }
 
-// FindSituations returns how each expected cluster stands to what is wanted, and why, by type and name.
+// FindSituations returns the situation of each expected cluster, by type and name.
 func (l *Ledger) FindSituations(w Wanted, outputs *Outputs, now time.Time) []Situation {
 	all := l.judgeAll(w, outputs, now)
 	for i, s := range all {
@@ -67,7 +63,6 @@ func (l *Ledger) FindSituations(w Wanted, outputs *Outputs, now time.Time) []Sit
 	return all
 }
 
-// findReason returns why a cluster is not ready.
 func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 	if s.Class == ClassReady {
 		return Reason{}
@@ -97,7 +92,7 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 		return l.reasonOf(CauseSource, failed[i])
 	case hasDrift && s.Class == ClassFailed:
 		return l.reasonOf(CauseDrift, drifted)
-	case s.Object.Name == "" && j >= 0: // it may be the platform object itself, of which nothing is known
+	case s.Object.Name == "" && j >= 0: // it may be the platform object
 		return l.reasonOf(CauseFailed, failed[j])
 	case !deciding.Phase.IsFailure() && j >= 0:
 		return l.reasonOf(CauseDependency, failed[j])
@@ -111,7 +106,6 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 	return Reason{Cause: CauseUnknown}
 }
 
-// reasonOf returns a reason that an object shows.
 func (l *Ledger) reasonOf(c Cause, o Object) Reason {
 	state, known := l.book.Find(o)
 	if !known {
@@ -126,7 +120,6 @@ func (o Object) Kind() string {
 	return kind
 }
 
-// isSource reports whether an object fetches what others apply.
 func (o Object) isSource() bool { return IsSourceKind(o.Kind()) }
 
 // IsSourceKind reports whether objects of a kind fetch what others apply.

@@ -6,43 +6,41 @@ import (
 	"time"
 )
 
-// Delivery is an output, and how it came to the clusters of the types whose folders it has changed.
+// Delivery is an output and its rollout to the cluster types that it changed.
 type Delivery struct {
-	Authored time.Time // when the newest commit was made that it was rendered from; zero if not known
+	Authored time.Time // newest rendered commit; zero if unknown
 	Merged   time.Time
-	Types    []string // the cluster types, in their order
-	// Clusters are those that were ready with it or failed, Ready and Failed those that did so at least
-	// once. They are known if Known is set.
+	Types    []string
+	// Clusters counts those ever ready or failed with the output. Counts are valid if Known is set.
 	Clusters, Ready, Failed int
 	Known                   bool
-	// P95 and Slowest are from the merge until 95% and all of those that were ready were, FirstFailed to
-	// the first failure. They are negative if that is not known.
+	// P95 and Slowest run from the merge until 95% and all of the ready clusters were ready,
+	// FirstFailed to the first failure; negative if unknown.
 	P95, Slowest, FirstFailed time.Duration
-	// TakenBack is set if a later output has the folders that an older one had: see [FindTakenBack].
+	// TakenBack is set if a later output reverts it: see [FindTakenBack].
 	TakenBack bool
 }
 
-// Month has the figures of DORA for the outputs that were merged in a month, or in another part of time.
+// Month has the DORA figures of a month or another interval.
 type Month struct {
-	Start       time.Time // in UTC
+	Start       time.Time
 	Deployments int
-	// Known is of how many of them it is known whether they failed, and Failed how many did.
+	// Known counts the deployments with a known result.
 	Known, Failed int
-	// Lead is the median of the times from the newest commit until 95% of the clusters were ready. Restore
-	// is that from the first failure of an output that failed until 95% of the clusters were ready again.
-	// They are negative if not known.
+	// Lead is the median time from commit to 95% ready, Restore from a failed output's first
+	// failure to 95% ready; negative if unknown.
 	Lead, Restore time.Duration
 }
 
 const (
-	// maxFailed is how many percent of the clusters may fail with an output that has not failed.
+	// maxFailed is the percentage of clusters that may fail.
 	maxFailed = 2
-	// mostReady is how many percent of the clusters are ready when an output has arrived.
+	// mostReady is the percentage of ready clusters that completes a rollout.
 	mostReady = 95
 )
 
-// SummarizeDeliveries returns the figures of DORA for each month from that of the first output, or of since
-// if that is later, to that of now. Outputs come in the order in which they were merged.
+// SummarizeDeliveries returns the figures of each month since the first output, or since. all is
+// ordered by merge.
 func SummarizeDeliveries(all []Delivery, since, now time.Time) []Month {
 	first, found := MonthOf(now), false
 	for _, d := range all {
@@ -61,8 +59,7 @@ func SummarizeDeliveries(all []Delivery, since, now time.Time) []Month {
 	return list
 }
 
-// SummarizeBetween returns the figures of DORA for the outputs that were merged from a time on, and before another
-// one. Outputs come in the order in which they were merged.
+// SummarizeBetween returns the figures of outputs merged in [from, to). all is ordered by merge.
 func SummarizeBetween(all []Delivery, from, to time.Time) Month {
 	m := Month{Start: from}
 	var leads, restores []time.Duration
@@ -88,13 +85,13 @@ func SummarizeBetween(all []Delivery, from, to time.Time) Month {
 	return m
 }
 
-// MonthOf returns when the month of a time began, in UTC.
+// MonthOf returns the start of a month in UTC.
 func MonthOf(t time.Time) time.Time {
 	year, month, _ := t.UTC().Date()
 	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// median returns the least time that half of all are at most; negative of none.
+// median returns the lower median; negative for none.
 func median(all []time.Duration) time.Duration {
 	if len(all) == 0 {
 		return -1
@@ -103,14 +100,12 @@ func median(all []time.Duration) time.Duration {
 	return all[(len(all)+1)/2-1]
 }
 
-// hasFailed reports whether more clusters have failed than may, or the output was taken back.
 func (d Delivery) hasFailed() bool {
 	return d.TakenBack || d.Known && 100*d.Failed > maxFailed*d.Clusters
 }
 
-// findRestore returns how long it took from the first failure of an output, the first of all, until most
-// clusters of its types were ready again: with it, or with a later one that has changed these types as well.
-// It is negative if none has failed, or they are not ready.
+// findRestore returns the time from the first output's first failure until most clusters were ready
+// again, with it or a later output of the same types; negative if unknown.
 func findRestore(all []Delivery) time.Duration {
 	d := all[0]
 	if d.Failed == 0 || d.FirstFailed < 0 {
@@ -133,8 +128,8 @@ func findRestore(all []Delivery) time.Duration {
 	return restored.Sub(failed)
 }
 
-// arrivedAfter returns when most clusters were ready with an output, if that was after a time, or else all
-// of them; the zero time if they were not after it.
+// arrivedAfter returns when most clusters became ready, or all if most were ready before t; zero if
+// both were earlier.
 func (d Delivery) arrivedAfter(t time.Time) time.Time {
 	most, all := d.Merged.Add(d.P95), d.Merged.Add(d.Slowest)
 	switch {
@@ -147,25 +142,23 @@ func (d Delivery) arrivedAfter(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// changesAll reports whether an output has changed the folders of all of some cluster types.
 func (d Delivery) changesAll(types []string) bool {
 	return !slices.ContainsFunc(types, func(name string) bool { return !slices.Contains(d.Types, name) })
 }
 
-// FindTakenBack returns of each output whether a later one has taken it back: whether the later one has in
-// all folders what an output before both had, with another one between. Changes are those of each output,
-// in the order in which they were merged.
+// FindTakenBack reports which outputs a later one reverts, by restoring an earlier output's
+// folders. changes are ordered by merge.
 func FindTakenBack(changes [][]FolderChange) []bool {
 	taken := make([]bool, len(changes))
 	folders := map[string]string{}
-	newest := map[[sha256.Size]byte]int{} // the output that had some folders last, by their digest
+	newest := map[[sha256.Size]byte]int{}
 	var digest [sha256.Size]byte
 	turn := func(clusterType, id string) {
 		if id == "" {
 			return
 		}
 		for i, b := range sha256.Sum256([]byte(clusterType + "/" + id)) {
-			digest[i] ^= b // so that the order does not matter, and what is added twice is gone
+			digest[i] ^= b // order-independent; toggling twice removes it
 		}
 	}
 	for i, all := range changes {

@@ -7,29 +7,29 @@ import (
 
 // The kinds of drift.
 const (
-	DriftMissing  = "missing"  // it is wanted, and not there
-	DriftUnwanted = "unwanted" // it is there, and was wanted once
-	DriftModified = "modified" // it was changed on the cluster
+	DriftMissing  = "missing"
+	DriftUnwanted = "unwanted" // present, and no longer wanted
+	DriftModified = "modified" // changed on the cluster
 )
 
-// WantedObject is an object that the clusters of a type should have, or once should have had.
+// WantedObject is an object that clusters of a type should have, or had to have once.
 type WantedObject struct {
 	ClusterType, Name string
-	Target            string // the deployment target that it is of, or was
-	Dropped           bool   // it was wanted once, and no longer is
+	Target            string
+	Dropped           bool
 }
 
-// Drift is an object of a cluster that is not as wanted.
+// Drift is an object that differs from what is wanted.
 type Drift struct {
 	Cluster, ClusterType string
-	Kind                 string // one of the kinds
+	Kind                 string
 	Object               string
-	Target               string // of the wanted object; "" if it was modified
-	Message              string // of the tool that found it modified
+	Target               string // "" if modified
+	Message              string
 }
 
-// FindDrift returns what differs on the clusters of an environment from what is wanted, cluster by
-// cluster. Only an agent knows what is missing; objects that were never wanted are other people's.
+// FindDrift returns an environment's drift by cluster. Only an agent knows what is missing; objects
+// that were never wanted belong to others.
 func (l *Ledger) FindDrift(environment string, wanted []WantedObject) []Drift {
 	type typeObject struct {
 		WantedObject
@@ -40,7 +40,7 @@ func (l *Ledger) FindDrift(environment string, wanted []WantedObject) []Drift {
 		byType[w.ClusterType] = append(byType[w.ClusterType], typeObject{w, unique.Make(w.Name)})
 	}
 	var all []Drift
-	has := map[unique.Handle[string]]bool{} // the objects of one cluster
+	has := map[unique.Handle[string]]bool{}
 	for _, c := range l.roster.clusters {
 		if c.Group.Environment != environment {
 			continue
@@ -68,8 +68,7 @@ func (l *Ledger) FindDrift(environment string, wanted []WantedObject) []Drift {
 	return all
 }
 
-// findModification returns what Rancher Fleet says was changed on the cluster, and whether it says so: the
-// other tools change it back.
+// findModification reads Rancher Fleet's modifications; the other tools revert them.
 func (known *record) findModification() (message string, modified bool) {
 	name := known.name.Value()
 	if !strings.HasPrefix(name, "BundleDeployment/") && !strings.HasPrefix(name, "GitRepo/") {

@@ -6,19 +6,23 @@ import (
 	"strings"
 )
 
-// UnreadyObject is an object that keeps a Kustomization of Flux from being ready.
+// UnreadyObject keeps a Flux Kustomization from becoming ready.
 type UnreadyObject struct {
 	Name   string // "Terraform/shop/db"
 	Status string // of kstatus: "InProgress", "Failed"
 }
+
+// HealthTimeout is in the message of a health check that ended by its timeout. The message then names all objects that are not
+// ready; otherwise it names the failed ones.
+const HealthTimeout = "timeout waiting for: ["
 
 var (
 	unreadyObjects = regexp.MustCompile(`(?:stalled resources|timeout waiting for): \[([^\]]+)\]`)
 	unreadyObject  = regexp.MustCompile(`([^\s,]+) status: '([^']*)'`)
 )
 
-// ParseUnready returns the objects that the message of a failed health check of Flux names; none if it is another
-// message, or was cut.
+// ParseUnready returns the objects in the message of a failed Flux health check; none for other or
+// truncated messages.
 func ParseUnready(message string) (all []UnreadyObject) {
 	listed := unreadyObjects.FindStringSubmatch(message)
 	if listed == nil {
@@ -30,16 +34,16 @@ func ParseUnready(message string) (all []UnreadyObject) {
 	return all
 }
 
-// Known is what is known of an object that a health check names.
+// Known is the state of an object in a health check.
 type Known struct {
 	Phase Phase
-	// RunsTerraform is set if the object is of Terraform, or applies one that is.
+	// RunsTerraform is set for Terraform objects and objects that apply some.
 	RunsTerraform bool
 }
 
-// JudgeHealth returns the phase of a Kustomization whose health check has failed because of objects. It has not failed
-// if they are Terraform objects, and Kustomizations that apply some, of which none has failed: then it waits or goes on
-// as they do.
+// JudgeHealth returns the phase of a Kustomization with a failed health check. If only Terraform
+// objects, or Kustomizations that apply some, are unready without failure, it waits or progresses
+// with them.
 func JudgeHealth(unready []UnreadyObject, find func(name string) (Known, bool)) Phase {
 	phase, runsTerraform := Progressing, false
 	for _, u := range unready {
@@ -70,12 +74,11 @@ func JudgeHealth(unready []UnreadyObject, find func(name string) (Known, bool)) 
 const (
 	terraformKind     = "Terraform"
 	kustomizationKind = "Kustomization"
-	// deepestHealth is how many Kustomizations are looked into that name each other.
-	deepestHealth = 5
+	deepestHealth     = 5
 )
 
-// Explain returns the phase of an object by what others of its cluster say: a Kustomization whose health check failed
-// because plans wait for a person has not failed.
+// Explain corrects the phase of an object by others of its cluster: a Kustomization has not failed
+// while its plans wait.
 func Explain(o Object, s State, find func(Object) (State, bool)) Phase {
 	return explain(o, s, find, deepestHealth)
 }
@@ -93,20 +96,18 @@ func explain(o Object, s State, find func(Object) (State, bool), depth int) Phas
 	})
 }
 
-// ownTerraform returns the Terraform object that a Kustomization of a component applies: Fairlead names them alike.
+// ownTerraform returns the Terraform object of a component's Kustomization, which Fairlead gives
+// the same name.
 func (o Object) ownTerraform() Object {
 	return Object{o.Cluster, terraformKind + strings.TrimPrefix(o.Name, o.Kind())}
 }
 
-// explained returns what is known of an object, with its phase by what others of its cluster say.
 func (b *Book) explained(o Object, r *record) State {
 	s := r.state()
 	s.Phase = Explain(o, s, b.Find)
 	return s
 }
 
-// listFailed returns the objects of a cluster that have failed, and those that only wait for a person to approve plans,
-// by name.
 func (l *Ledger) listFailed(cluster string) (failed, awaited []Object) {
 	for _, r := range l.book.clusters[cluster] {
 		o := Object{cluster, r.name.Value()}
@@ -120,8 +121,7 @@ func (l *Ledger) listFailed(cluster string) (failed, awaited []Object) {
 	return failed, awaited
 }
 
-// findDrift returns the first Terraform object among those that have failed which has drifted, and false if others have
-// failed for another reason.
+// findDrift returns the first drifted Terraform object, and false if anything failed otherwise.
 func (l *Ledger) findDrift(failed []Object) (first Object, ok bool) {
 	for _, o := range failed {
 		if l.book.explained(o, l.book.find(o)).Phase != Drifted {
@@ -134,7 +134,6 @@ func (l *Ledger) findDrift(failed []Object) (first Object, ok bool) {
 	return first, ok
 }
 
-// findTerraform returns the first Terraform object of some, which names the plan that waits; the first object if none is.
 func findTerraform(all []Object) Object {
 	return all[max(0, slices.IndexFunc(all, func(o Object) bool { return o.Kind() == terraformKind }))]
 }

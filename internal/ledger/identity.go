@@ -2,39 +2,34 @@ package ledger
 
 import "time"
 
-// lateEvents is for how long after an object was made anew events may arrive that are about the one
-// before: tools try for some seconds to send one.
+// lateEvents is how long events about a recreated object may still arrive: tools retry for some
+// seconds.
 const lateEvents = time.Minute
 
-// Identity is what the uids of an object tell of the clusters that report it by events, which do not name
-// their cluster. A uid that another one has replaced comes back only if two clusters have the object; one
-// that is new may be that of the same object, made anew.
+// Identity tracks an object's uids, because events do not name their cluster. A replaced uid
+// reappears only if two clusters have the object.
 type Identity struct {
-	UID string // "" if none was reported
-	// Other is the uid that was reported before UID, and Changed when UID took its place. If
-	// IsContested is set, another cluster has the object with the uid Other.
+	UID string // "" if not reported
+	// Other is the UID before Changed. If IsContested is set, another cluster has it.
 	Other       string
 	Changed     time.Time
 	IsContested bool
 }
 
-// identity is an Identity, and when its UID was last reported.
 type identity struct {
 	Identity
 	seen time.Time
 }
 
-// uidKind is what a uid tells of an object.
 type uidKind uint8
 
 const (
-	sameUID  uidKind = iota // it is that of the object
-	newUID                  // the object was made anew
-	backUID                 // two clusters have the object; this uid was the first one
-	rivalUID                // another cluster has the object
+	sameUID uidKind = iota
+	newUID
+	backUID // two clusters have the object; this uid was first
+	rivalUID
 )
 
-// judge returns what a uid tells that is reported of an object of a cluster.
 func (i *identity) judge(uid string, of *Cluster, now time.Time) uidKind {
 	if i == nil {
 		return newUID
@@ -55,10 +50,9 @@ func (i *identity) judge(uid string, of *Cluster, now time.Time) uidKind {
 	return newUID
 }
 
-// stranger is an object that another cluster has. The zero stranger is none.
+// stranger is an object of another cluster; the zero stranger is none.
 type stranger struct{ object, uid string }
 
-// findStranger returns an object among those that a contact by events reports which another cluster has.
 func (l *Ledger) findStranger(cluster *Cluster, c Contact, reports []Report) stranger {
 	if cluster == nil || c.UID != "" || c.Unproven {
 		return stranger{}
@@ -72,8 +66,6 @@ func (l *Ledger) findStranger(cluster *Cluster, c Contact, reports []Report) str
 	return stranger{}
 }
 
-// identify takes in the uid of an object in a contact by events, and reports whether it is another one
-// than before.
 func (b *Book) identify(known *record, r Report, cluster *Cluster, c Contact) (changed bool) {
 	if c.UID != "" || c.Unproven || r.UID == "" {
 		return false

@@ -2,15 +2,14 @@ package ledger
 
 import "unique"
 
-// kept is a memory as it is held, of which there are many: of most objects all follows from one report.
+// kept is a compact memory: for most objects everything follows from one report.
 type kept struct {
 	group    unique.Handle[Group]
 	decisive point
 	grouped  uint32
-	more     *more // nil if nothing but decisive is known
+	more     *more // nil if everything follows from decisive
 }
 
-// more is what does not follow from the newest report of an object that is not Progressing: see memory.
 type more struct {
 	message      unique.Handle[string]
 	progress     [2]point
@@ -20,7 +19,6 @@ type more struct {
 	app          unique.Handle[string]
 }
 
-// newKept returns a memory without what can no longer count.
 func newKept(m memory) kept {
 	for i, p := range m.progress {
 		if p.said < m.decisive.said {
@@ -40,7 +38,6 @@ func newKept(m memory) kept {
 	return k
 }
 
-// memory returns what is kept.
 func (k *kept) memory() memory {
 	m := memory{group: k.group, decisive: k.decisive, grouped: k.grouped}
 	if k.more != nil {

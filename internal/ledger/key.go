@@ -13,20 +13,18 @@ import (
 )
 
 const (
-	// keyLabel keeps the keys of clusters apart from whatever else is derived from the same secret.
+	// keyLabel separates cluster keys from other values of the same secret.
 	keyLabel = "fairlead cluster"
-	// keySize is the size of a key, in bytes.
-	keySize = 32
-	// MinSecret is the least length of a secret, in bytes: whoever has the key of one cluster could
-	// find out a shorter one by trying.
+	keySize  = 32
+	// MinSecret is in bytes: from one cluster's key, a shorter secret could be found by brute
+	// force.
 	MinSecret = 32
-	// KeyOverlap is how long the key before the current one is good.
+	// KeyOverlap is how long the previous key stays valid.
 	KeyOverlap = 24 * time.Hour
 )
 
-// DeriveKey returns the key by which a cluster proves its name in an epoch, as text. It is a function
-// of its arguments, so that no key has to be stored. It fails if the name cannot be that of a cluster,
-// or the secret is too short.
+// DeriveKey returns the key that proves a cluster's name in an epoch. Keys are pure functions and
+// not stored. It fails for an invalid name or a short secret.
 func DeriveKey(secret, cluster string, epoch int) (string, error) {
 	if err := CheckClusterName(cluster); err != nil {
 		return "", err
@@ -41,10 +39,10 @@ func DeriveKey(secret, cluster string, epoch int) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(key), nil
 }
 
-// ErrClusterName is the error for a name that no cluster can have.
+// ErrClusterName is the error for an invalid cluster name.
 var ErrClusterName = errors.New("name a cluster")
 
-// CheckClusterName returns why a cluster cannot have a name, which is an ErrClusterName.
+// CheckClusterName returns an ErrClusterName for an invalid name.
 func CheckClusterName(name string) error {
 	if err := kubename.Check(name); err != nil {
 		return fmt.Errorf("%w: %w", ErrClusterName, err)
@@ -52,20 +50,20 @@ func CheckClusterName(name string) error {
 	return nil
 }
 
-// Epoch numbers the keys that a cluster has had. The zero Epoch is that of the first key.
+// Epoch numbers the keys of a cluster. The zero Epoch is the first.
 type Epoch struct {
 	Number int
-	// Renewed is when the epoch began; zero for the first one.
+	// Renewed is the start of the epoch; zero for the first.
 	Renewed time.Time
 }
 
-// Next returns the epoch that begins when the key is renewed.
+// Next returns the epoch after a renewal.
 func (e Epoch) Next(now time.Time) Epoch {
 	return Epoch{Number: e.Number + 1, Renewed: now.UTC().Truncate(time.Second)}
 }
 
-// DeriveKeys returns the keys of a cluster that are good at a time: that of the epoch, and for a day
-// after it has begun that of the one before, with each of the secrets.
+// DeriveKeys returns the valid keys for each secret: the epoch's and, during KeyOverlap, the
+// previous one.
 func (e Epoch) DeriveKeys(secrets []string, cluster string, now time.Time) ([]string, error) {
 	first := e.Number
 	if e.Number > 0 && now.Before(e.Renewed.Add(KeyOverlap)) {

@@ -1,15 +1,11 @@
-// Package ledger folds what clusters report of their objects into what is known of them: which
-// revision an object runs, which one it is at work on, and how far it has got.
+// Package ledger folds the reports of clusters into the state of their objects: the running
+// revision, the attempted one, and the phase.
 //
-// What the package keeps true: what is known of an object does not depend on the order in which its
-// reports arrive, nor on how often each one does; a report that is not newer changes nothing; an
-// object is ready only at a revision that its cluster named; and an object that is known is not
-// forgotten to make room for another one. Times of one cluster are never compared with those of
-// another. The reports that make up what is known can be read back, so that they can be stored. Spans
-// of one object, which are its history, do not overlap, and at most one lasts; those that began while
-// nothing was heard of its cluster are late. What is told of such a time when more is known already is put
-// between what is known, and the history is the same as if it had been told in its order. Whether a cluster has what is wanted is judged by the
-// folder of its cluster type, and not by commits.
+// The order and repetition of reports do not matter. An object is ready only at a revision that its
+// cluster named. Known objects are never dropped for others. Clocks of different clusters are never
+// compared. State is stored as the reports that make it up. Spans of an object, its history, do not
+// overlap, and at most one lasts. Spans that began without contact are late, and are inserted as if
+// reported in order. A cluster is judged by the folder of its cluster type, not by commits.
 package ledger
 
 import (
@@ -18,7 +14,7 @@ import (
 	"time"
 )
 
-// Phase is how far an object has got with a revision.
+// Phase is the progress of an object with a revision.
 type Phase uint8
 
 // The phases. A report without one states only revisions.
@@ -29,9 +25,9 @@ const (
 	Failed
 	Suspended
 	Unknown
-	Waiting  // a plan waits for a person to approve it
-	Drifted  // what was applied has been changed since
-	Checking // its controller looks again at what it has settled; a state without anything settled is Progressing
+	Waiting  // a plan waits for approval
+	Drifted  // the applied state was changed since
+	Checking // its controller re-checks a settled state; otherwise Progressing
 )
 
 var phaseNames = [...]string{"", "progressing", "ready", "failed", "suspended", "unknown", "waiting", "drifted", "checking"}
@@ -39,7 +35,7 @@ var phaseNames = [...]string{"", "progressing", "ready", "failed", "suspended", 
 // String returns the name of a phase; "" for Unstated.
 func (p Phase) String() string { return phaseNames[min(int(p), len(phaseNames)-1)] }
 
-// ParsePhase returns the phase of a name; Unknown for a name that no phase has.
+// ParsePhase returns the phase with a name, or Unknown.
 func ParsePhase(name string) Phase {
 	for p, known := range phaseNames {
 		if known == name {
@@ -49,24 +45,23 @@ func ParsePhase(name string) Phase {
 	return Unknown
 }
 
-// IsFailure reports whether something has to be mended: what waits for a person has not failed.
+// IsFailure reports whether something must be fixed. Waiting is not a failure.
 func (p Phase) IsFailure() bool { return p == Failed || p == Drifted }
 
-// Plan is a plan of Terraform: in the phase Waiting the one that waits; in the phase Ready it is set only after a plan
-// of destruction was applied.
+// Plan is the Terraform plan that waits, in phase Waiting. In phase Ready it is set only after a
+// destroy plan was applied.
 type Plan struct {
-	ID       string `json:"id,omitempty"`       // as tofu-controller names it
+	ID       string `json:"id,omitempty"`       // the name in tofu-controller
 	Destroys bool   `json:"destroys,omitempty"` // it destroys everything
 	Drift    bool   `json:"drift,omitempty"`    // it was made because of drift
 }
 
-// The kinds of plans in a detail.
 const (
 	destroyKind = "destroy"
 	driftKind   = "drift"
 )
 
-// JoinDetail returns what is stored of a phase next to its revisions: the plan, or else the message.
+// JoinDetail returns what is stored of a plan or message.
 func JoinDetail(phase Phase, message string, plan Plan) string {
 	switch {
 	case phase.IsFailure():
@@ -90,76 +85,70 @@ func SplitDetail(phase Phase, detail string) (message string, plan Plan) {
 	return "", Plan{ID: id, Destroys: kind == destroyKind, Drift: kind == driftKind}
 }
 
-// Object identifies what a report is about.
+// Object identifies the subject of a report.
 type Object struct {
 	Cluster string
 	Name    string // "Kustomization/flux-system/apps"
 }
 
-// Group is the part of the fleet that a cluster says it belongs to.
+// Group is the part of the fleet that a cluster belongs to.
 type Group struct {
-	Environment string // "" if the report names none
-	ClusterType string // "" if the report names none
+	Environment string
+	ClusterType string
 }
 
-// compare orders groups by their text.
 func (g Group) compare(other Group) int {
 	return cmp.Or(cmp.Compare(g.Environment, other.Environment), cmp.Compare(g.ClusterType, other.ClusterType))
 }
 
-// Report is what a cluster says of one object at one time.
+// Report is the state of an object that its cluster reports.
 type Report struct {
 	Object Object
 	Group  Group
 	Phase  Phase
-	// Runs is the revision that the object runs; "" if the report does not say. A Ready object
-	// runs its Target.
+	// Runs is the running revision; "" if not reported. A Ready object runs its Target.
 	Runs string
-	// Target is the revision that Phase is about; "" if the report does not say. A Ready report
-	// without one states nothing.
+	// Target is the revision of Phase; "" if not reported. A Ready report without one states
+	// nothing.
 	Target string
-	// App is the version of the application in the chart that the object runs; "" if the report does not
-	// say, or if it runs no chart.
+	// App is the application version in the running chart; "" if unknown.
 	App string
-	// Level is set for the state of an object at a time, as an agent reads it. It outweighs events
-	// of the same second.
+	// Level marks a state that an agent read. It outweighs events of the same second.
 	Level bool
-	// UID is that of the object, in an event; "" if it does not say.
+	// UID is that of the object, in an event; "" if not reported.
 	UID     string
-	Message string    // of a failure; others are not kept
-	Plan    Plan      // see there; others are not kept
-	Said    time.Time // by the clock of the cluster, in whole seconds
-	// Until is when the object began to say something else, by the same clock; zero if that is not known.
+	Message string    // of failures only
+	Plan    Plan      // see Plan
+	Said    time.Time // by the cluster's clock, in whole seconds
+	// Until is the end of the state, by the same clock; zero if unknown.
 	Until time.Time
 }
 
-// isEmpty reports whether a report states nothing, or not when.
 func (r Report) isEmpty() bool {
 	return unixSeconds(r.Said) == 0 || r.Target == "" && (r.Phase == Ready || r.Phase == Unstated && r.Runs == "")
 }
 
-// State is what is known of an object.
+// State is the known state of an object.
 type State struct {
 	Group Group
 	Phase Phase
-	// Revision is the last one that the object was ready at, or was said to run; "" if there was
-	// none yet.
+	// Revision is the last one that was ready or reported to run; "" for none.
 	Revision string
-	// Attempted is the revision that Phase is about, if that is not Revision.
+	// Attempted is the revision of Phase, if it differs from Revision.
 	Attempted string
-	App       string    // the version of the application in Revision, if that is a chart; "" if it is not known
-	Message   string    // of a failure
-	Plan      Plan      // that waits, or that was applied: see there
-	Said      time.Time // when the cluster last said so, by its own clock
+	App       string // application version in a chart; "" if unknown
+	Message   string
+	Plan      Plan      // see Plan
+	Said      time.Time // last report, by the cluster's clock
 }
 
-// IsDestroyed reports whether everything that the object made is destroyed.
+// IsDestroyed reports whether everything the object made is destroyed.
 func (s State) IsDestroyed() bool { return s.Phase == Ready && s.Plan.Destroys }
 
-// Target returns the revision that Phase is about; "" if none was ever named.
+// Target returns the revision of Phase; "" if unknown.
 func (s State) Target() string { return cmp.Or(s.Attempted, s.Revision) }
 
-// Report returns a state as one report of an object.
+// Report returns a state as one report.
 func (s State) Report(o Object, g Group) Report {
 	r := Report{Object: o, Group: g, Phase: s.Phase, Target: s.Target(), Message: s.Message, Plan: s.Plan, Said: s.Said}
 	if s.Attempted != "" {
@@ -168,8 +157,7 @@ func (s State) Report(o Object, g Group) Report {
 	return r
 }
 
-// isSame reports whether two states differ only in what each report brings anew, and in what a revision is
-// called.
+// isSame ignores what every report changes, and the version's name.
 func (s State) isSame(other State) bool {
 	s.Message, s.Said, s.App = other.Message, other.Said, other.App
 	return s == other

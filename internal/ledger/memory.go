@@ -7,40 +7,40 @@ import (
 	"unique"
 )
 
-// memory is what is kept of an object: the newest reports of some kinds. Each is a maximum, and
-// the state follows from them, so that the order of arrival does not matter.
+// memory keeps the newest report of each kind, from which the state follows. So the order of
+// arrival does not matter.
 type memory struct {
-	group   unique.Handle[Group]  // of the newest report
-	message unique.Handle[string] // of decisive, or its plan: see JoinDetail
-	// decisive is the newest report of a phase that is not Progressing.
+	group   unique.Handle[Group]
+	message unique.Handle[string]
+	// decisive is the newest that is neither Progressing nor Checking.
 	decisive point
-	// progress are the newest reports of Progressing with two different revisions, the newest
-	// first. One of them differs from any revision, which is what has to be known: see isOverdue.
+	// progress has the newest Progressing reports of two revisions, so that one differs from any
+	// given revision: see isOverdue.
 	progress [2]point
-	check    point  // the newest of Checking
-	runs     point  // the newest that states the revision that runs
-	target   point  // the newest that states which revision it is about
-	grouped  uint32 // when the newest of all was said
-	// named is the newest that says which application is in the revision that runs, which is app.
+	check    point
+	runs     point // newest with Runs
+	target   point // newest with Target
+	grouped  uint32
+	// named is the newest with the application version app.
 	named point
 	app   unique.Handle[string]
 }
 
-// point is what orders and counts of a report. Its text is interned: many objects have the same.
+// point is the part of a report that orders it. Revisions are interned, because many objects share
+// them.
 type point struct {
 	revision unique.Handle[string]
 	said     uint32 // Unix seconds, until 2106; 0 for no report
-	rank     uint8  // orders the reports of one second
+	rank     uint8
 	phase    Phase
 }
 
-// levelRank is added to the rank of a report that is a level.
+// levelRank puts levels above events.
 const levelRank = 8
 
-// phaseRanks order the events of one second: the worse counts.
+// phaseRanks order the events of one second, the worst last.
 var phaseRanks = [...]uint8{Unstated: 0, Checking: 0, Progressing: 1, Unknown: 2, Suspended: 3, Ready: 4, Waiting: 5, Drifted: 6, Failed: 7}
 
-// newPoint returns the point of a report for a phase and a revision.
 func newPoint(r Report, phase Phase, revision string) point {
 	p := point{revision: unique.Make(revision), said: unixSeconds(r.Said), rank: phaseRanks[phase], phase: phase}
 	if r.Level {
@@ -49,7 +49,7 @@ func newPoint(r Report, phase Phase, revision string) point {
 	return p
 }
 
-// isAfter reports whether p is newer than q. Two different points are never both newer.
+// isAfter orders different points totally.
 func (p point) isAfter(q point) bool {
 	if p.said != q.said || p.rank != q.rank || p.said == 0 {
 		return cmp.Or(cmp.Compare(p.said, q.said), cmp.Compare(p.rank, q.rank)) > 0
@@ -57,7 +57,6 @@ func (p point) isAfter(q point) bool {
 	return p.revision.Value() > q.revision.Value()
 }
 
-// keepNewest puts a point in the place of an older one, and reports whether it did.
 func (p *point) keepNewest(other point) bool {
 	newer := other.isAfter(*p)
 	if newer {
@@ -66,7 +65,7 @@ func (p *point) keepNewest(other point) bool {
 	return newer
 }
 
-// fold takes in a report that is not empty.
+// fold requires a report that is not empty.
 func (m *memory) fold(r Report) {
 	switch r.Phase {
 	case Unstated:
@@ -100,14 +99,12 @@ func (m *memory) addDecisive(p point, r Report) {
 	}
 }
 
-// addApp takes in which application is in a revision that runs.
 func (m *memory) addApp(p point, app string) {
 	if app != "" && (m.named.keepNewest(p) || p == m.named && app > m.app.Value()) {
 		m.app = unique.Make(app)
 	}
 }
 
-// detail returns what JoinDetail does of decisive.
 func (m *memory) detail() string {
 	if m.decisive.said == 0 {
 		return ""
@@ -127,25 +124,21 @@ func (m *memory) addProgress(p point) {
 	}
 }
 
-// current returns the point that says what the object does now.
 func (m *memory) current() point {
 	if m.progress[0].isOverdue(m.decisive) || m.progress[1].isOverdue(m.decisive) {
 		return m.progress[0]
 	}
-	if m.check.said > m.decisive.said && m.check.revision != m.decisive.revision { // what it has settled was not reported
+	if m.check.said > m.decisive.said && m.check.revision != m.decisive.revision { // the settled state was not reported
 		return point{m.check.revision, m.check.said, m.check.rank, Progressing}
 	}
 	return m.decisive
 }
 
-// holds reports whether an object that is at work on the same revision again stays in a phase.
 func (p Phase) holds() bool { return p == Ready || p == Failed }
 
-// isOverdue reports whether a point of Progressing shows that a decisive one is out of date. It
-// does not if the object was ready at that very revision: its cluster only mends what a person
-// changed there, of which Flux does not say when it is done. Nor does it if the object has failed at
-// that revision: Flux only tries again. Within one second it does if the revision is another one: a
-// cluster often goes on to the next one at once.
+// isOverdue reports whether Progressing outdates a decisive point. At the same revision, Flux
+// reverts manual changes after Ready without reporting the end, and retries after Failed. Within
+// one second, another revision outdates it: clusters often start the next one at once.
 func (p point) isOverdue(decisive point) bool {
 	switch {
 	case p.said == 0 || p.said < decisive.said:
@@ -158,7 +151,6 @@ func (p point) isOverdue(decisive point) bool {
 	return !decisive.phase.holds() || p.revision != decisive.revision
 }
 
-// state returns what is known.
 func (m *memory) state() State {
 	now := m.current()
 	s := State{Phase: now.phase, Revision: m.runs.text(), Said: now.time()}
@@ -189,10 +181,9 @@ func (p point) text() string {
 
 func (p point) time() time.Time { return timeOf(p.said) }
 
-// unixSeconds returns a time in seconds since 1970, within the years that those have.
+// unixSeconds clamps to the range of uint32.
 func unixSeconds(t time.Time) uint32 { return uint32(min(max(t.Unix(), 0), math.MaxUint32)) }
 
-// timeOf is the inverse of unixSeconds; 0 stands for the zero time.
 func timeOf(seconds uint32) time.Time {
 	if seconds == 0 {
 		return time.Time{}
@@ -200,7 +191,7 @@ func timeOf(seconds uint32) time.Time {
 	return time.Unix(int64(seconds), 0).UTC()
 }
 
-// reports returns the fewest reports that fold into the same state, now and with whatever comes.
+// reports returns the fewest reports that fold into an equivalent memory.
 func (m *memory) reports(o Object) []Report {
 	var all []Report
 	app := m.state().App
@@ -211,7 +202,7 @@ func (m *memory) reports(o Object) []Report {
 		r.Object, r.Group, r.Said, r.Level = o, m.group.Value(), p.time(), p.rank >= levelRank
 		all = append(all, r)
 	}
-	targeted := false // by one of the reports
+	targeted := false
 	if m.decisive.said > 0 {
 		message, plan := SplitDetail(m.decisive.phase, m.detail())
 		add(m.decisive, Report{Phase: m.decisive.phase, Target: m.decisive.text(), Message: message, Plan: plan})
@@ -236,7 +227,7 @@ func (m *memory) reports(o Object) []Report {
 	return all
 }
 
-// states reports whether a point of runs or target comes from the same report as one of a phase.
+// states reports whether a point of runs or target is from the same report as a phase.
 func (p point) states(of point) bool {
 	return p.said == of.said && p.revision == of.revision && (p.rank >= levelRank) == (of.rank >= levelRank)
 }

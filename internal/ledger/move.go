@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// maxPlaces is how many places are known that a cluster has left.
 const maxPlaces = 32
 
 // Place is a part of the fleet that a cluster belonged to until a time.
@@ -14,7 +13,7 @@ type Place struct {
 	Until time.Time
 }
 
-// Places returns the places that a cluster has left, the oldest first.
+// Places returns the places that a cluster has left, oldest first.
 func (c *Cluster) Places() []Place {
 	if c.Left == nil {
 		return nil
@@ -22,7 +21,7 @@ func (c *Cluster) Places() []Place {
 	return *c.Left
 }
 
-// LastMoved returns when a cluster left the last place that it has left; the zero time if it never did.
+// LastMoved returns when a cluster last moved; zero if never.
 func (c *Cluster) LastMoved() time.Time {
 	all := c.Places()
 	if len(all) == 0 {
@@ -31,14 +30,13 @@ func (c *Cluster) LastMoved() time.Time {
 	return all[len(all)-1].Until
 }
 
-// noteMove closes the spans of the objects of a cluster, as it was before a contact, if it belongs somewhere
-// else since, and begins new ones: what its objects say is from then on about the other place.
+// noteMove splits the spans of a moved cluster, whose objects now report about the new place.
 func (l *Ledger) noteMove(before Cluster, cluster *Cluster, at time.Time, receipt *Receipt) {
 	if before.Platform == "" || before.Group.Environment == "" || before.Group == cluster.Group {
 		return
 	}
 	moved := timeOf(unixSeconds(at))
-	if !moved.After(cluster.LastMoved()) { // it was nowhere else for a second
+	if !moved.After(cluster.LastMoved()) { // less than a second elsewhere
 		return
 	}
 	all := append(slices.Clone(cluster.Places()), Place{before.Group, moved})
@@ -51,8 +49,7 @@ func (l *Ledger) noteMove(before Cluster, cluster *Cluster, at time.Time, receip
 	}
 }
 
-// cut has the last span end at a time, and one begin that says the same. It appends the writes that do this to
-// the stored spans. What comes later does not make the two one again.
+// cut splits the last span and appends the writes. Later spans do not rejoin it.
 func (h *history) cut(writes []SpanWrite, o Object, s State, at uint32) []SpanWrite {
 	if h.open.since == 0 || at <= h.open.since {
 		return writes

@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// maxHeldSpans is how many writes are held of one object while its store is away. The oldest spans
-// are given up first.
+// maxHeldSpans limits the held writes of an object; the oldest are dropped.
 const maxHeldSpans = 32
 
-// Pending are the span writes that a store does not have yet: one for each span, whatever has become
-// of it meanwhile. They may be written twice. The zero Pending has none.
+// Pending has the writes that a store lacks, merged per span. They may be written twice. The zero
+// Pending is empty.
 type Pending struct {
-	objects map[Object][]SpanWrite // of each object by Span.Since
+	objects map[Object][]SpanWrite // by object, sorted by Span.Since
 	count   int
 }
 
-// Len returns how many writes there are.
+// Len returns the number of writes.
 func (p *Pending) Len() int { return p.count }
 
-// Add takes in a write that follows all others.
+// Add adds the newest write.
 func (p *Pending) Add(w SpanWrite) {
 	if p.objects == nil {
 		p.objects = map[Object][]SpanWrite{}
 	}
 	spans := p.objects[w.Object]
 	if spans == nil {
-		spans = make([]SpanWrite, 0, 2) // mostly one that ends, and one that begins
+		spans = make([]SpanWrite, 0, 2)
 	}
 	i, known := slices.BinarySearchFunc(spans, w.Span.Since, func(held SpanWrite, since time.Time) int { return held.Span.Since.Compare(since) })
 	switch {
@@ -47,14 +46,14 @@ func (p *Pending) Add(w SpanWrite) {
 	p.objects[w.Object] = spans
 }
 
-// Follow adds writes that came after those that p has.
+// Follow adds later writes.
 func (p *Pending) Follow(later *Pending) {
 	for _, w := range later.All() {
 		p.Add(w)
 	}
 }
 
-// RemoveClusters removes the writes of the objects of clusters.
+// RemoveClusters removes writes of clusters.
 func (p *Pending) RemoveClusters(isRemoved func(id string) bool) {
 	for o, spans := range p.objects {
 		if isRemoved(o.Cluster) {
@@ -64,7 +63,7 @@ func (p *Pending) RemoveClusters(isRemoved func(id string) bool) {
 	}
 }
 
-// All returns the writes, by object, and by time for each object.
+// All returns the writes by object and time.
 func (p *Pending) All() []SpanWrite {
 	all := make([]SpanWrite, 0, p.count)
 	for _, o := range SortObjects(p.objects) {
@@ -73,7 +72,7 @@ func (p *Pending) All() []SpanWrite {
 	return all
 }
 
-// SortObjects returns the objects of a map by cluster and name.
+// SortObjects returns the keys of a map by cluster and name.
 func SortObjects[V any](of map[Object]V) []Object {
 	all := slices.AppendSeq(make([]Object, 0, len(of)), maps.Keys(of))
 	slices.SortFunc(all, Object.Compare)

@@ -10,15 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
-// PlatformNamespaces are those in which tools keep what the platform team has set up, and tenants
-// nothing.
+// PlatformNamespaces are reserved for the platform team: tenants have no objects there.
 var PlatformNamespaces = []string{"flux-system", "argocd", "openshift-gitops", "fleet-local"}
 
-// forgottenAfter is how long an object may say nothing, while others of its cluster do, before another
-// one may be the platform object: events do not say that an object was removed.
+// forgottenAfter is how long the platform object may be silent before another can replace it:
+// events do not report removals.
 const forgottenAfter = 24 * time.Hour
 
-// FindRevisions returns the revisions that clusters without an agent report, each once.
+// FindRevisions returns the distinct revisions from clusters without an agent.
 func (l *Ledger) FindRevisions(now time.Time) []string {
 	found := map[string]bool{}
 	for _, c := range l.roster.clusters {
@@ -34,11 +33,9 @@ func (l *Ledger) FindRevisions(now time.Time) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// PlaceClusters decides to which environment each cluster without an agent belongs, and which of its
-// objects pulls the output of that: one that reports a revision which is an output. origins has the
-// environments that a revision is an output of. What a cluster says of itself decides only between
-// environments that have the same output, and its cluster type. PlaceClusters returns a receipt
-// for each cluster that has another place than before.
+// PlaceClusters places clusters without an agent by the object that reports an output's revision,
+// and returns receipts of moved ones. origins maps revisions to environments. A cluster's claim
+// decides its type, and between environments with the same output.
 func (l *Ledger) PlaceClusters(origins map[string][]string, now time.Time) (changed []Receipt) {
 	for _, c := range l.roster.clusters {
 		if !c.isPlacedByEvents(now) {
@@ -55,35 +52,31 @@ func (l *Ledger) PlaceClusters(origins map[string][]string, now time.Time) (chan
 	return changed
 }
 
-// isPlacedByEvents reports whether events say where a cluster belongs: an agent knows better, and under
-// the name of a cluster without a key any may have reported.
+// isPlacedByEvents reports whether events place a cluster. An agent knows better, and anyone may
+// report under a name without a key.
 func (c *Cluster) isPlacedByEvents(now time.Time) bool {
 	return !c.Unproven && (c.Boot == "" || c.Platform == "" && !c.hasAgent(now))
 }
 
-// hasAgent reports whether an agent on the cluster has been in touch lately.
 func (c *Cluster) hasAgent(now time.Time) bool {
 	return c.Boot != "" && now.Sub(c.AgentSeen) <= c.patience()
 }
 
-// platformCandidate is an object that may pull the output of an environment.
 type platformCandidate struct {
 	name        string
 	environment string
-	isClaimed   bool // the cluster says that it belongs to that environment
-	isTrusted   bool // no tenant can have made the object
+	isClaimed   bool // the cluster claims that environment
+	isTrusted   bool // no tenant can create it
 	isForgotten bool
 }
 
-// compare orders candidates, the best one first.
 func (c platformCandidate) compare(other platformCandidate) int {
 	return cmp.Or(list.CompareBools(other.isForgotten, c.isForgotten), list.CompareBools(c.isTrusted, other.isTrusted), list.CompareBools(c.isClaimed, other.isClaimed),
 		cmp.Compare(c.name, other.name), cmp.Compare(c.environment, other.environment))
 }
 
-// findPlace returns where a cluster belongs, its platform object, and other objects that apply the output. It notes an
-// environment that the cluster is excluded from. An object that
-// has been one of them continues to be one, whatever it reports, unless a better one reports an output.
+// findPlace returns a cluster's place, platform object and other appliers, and notes an excluding
+// environment. The previous platform object stays, unless a better one reports an output.
 func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, string, []Applier) {
 	claim := c.Claim
 	if claim == (Group{}) {
@@ -123,7 +116,7 @@ func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, stri
 	isOther := func(other platformCandidate) bool {
 		return other.name == best.name && other.environment != best.environment
 	}
-	if !best.isClaimed && slices.ContainsFunc(all, isOther) { // of several environments, and none of them is claimed
+	if !best.isClaimed && slices.ContainsFunc(all, isOther) { // ambiguous without a claim
 		return claim, "", nil
 	}
 	var others []Applier
@@ -135,7 +128,7 @@ func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, stri
 	return Group{best.environment, claim.ClusterType}, best.name, others
 }
 
-// IsPlatform reports whether an object is where tenants have none.
+// IsPlatform reports whether an object is in a platform namespace.
 func (o Object) IsPlatform() bool {
 	parts := strings.Split(o.Name, "/")
 	return len(parts) == 3 && slices.Contains(PlatformNamespaces, parts[1])

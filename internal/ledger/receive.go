@@ -7,48 +7,44 @@ import (
 	"time"
 )
 
-// Ledger has what is known of all clusters and their objects. What becomes of their histories is
-// returned as writes, for a store.
+// Ledger has the state of all clusters and objects. It returns changes of histories as writes.
 type Ledger struct {
 	roster     Roster
 	book       *Book
 	retirement Retirement
-	heard      time.Time // when a cluster was last in touch
+	heard      time.Time
 }
 
-// MaxObjects is how many objects of one cluster are known at most.
+// MaxObjects limits the objects of one cluster.
 const MaxObjects = 4096
 
-// New returns a Ledger that knows at most so many objects.
+// New returns a Ledger for at most limit objects.
 func New(limit int) *Ledger { return &Ledger{book: NewBook(limit)} }
 
-// Receipt is what has become of a contact and its reports.
+// Receipt is the result of a contact and its reports.
 type Receipt struct {
 	Admission Admission
-	// Cluster is the ID of the cluster that has the name, whether the contact is of it or not.
+	// Cluster is the ID of the name's owner, even if another cluster sent the contact.
 	Cluster string
-	// Writes bring the stored spans up to date.
-	Writes []SpanWrite
-	// Late are spans that are to be put between those that are stored then, by PutBetween.
+	Writes  []SpanWrite
+	// Late has spans to insert with PutBetween after Writes.
 	Late []LateSpan
-	// Removed are the objects that the cluster no longer has. Their last spans have ended.
+	// Removed has objects that are gone. Their last spans have ended.
 	Removed []Object
-	// WantsEverything is set if what is known is not what the agent assumes: it has to report all
-	// of its objects. Its reports did not count.
+	// WantsEverything is set if the agent must report all objects, because these reports did not
+	// count.
 	WantsEverything bool
-	// Identified are the objects with another uid than before.
-	Identified []Object
-	// Confirmed are the objects that say the same as before, and of which it has to be stored until when
-	// they are known to: what is told later of the time before that is put between.
+	Identified      []Object
+	// Confirmed has unchanged objects. The time must be stored: earlier states that arrive later go
+	// before it.
 	Confirmed []Object
-	// Refused is how many reports were of objects that are not known, and for which there is no room.
+	// Refused counts reports of new objects without room.
 	Refused int
-	// UID is that of the cluster that has the name; "" if it is not known.
+	// UID is that of the name's owner; "" if unknown.
 	UID string
 }
 
-// Receive takes in what comes with a contact: reports of objects of its cluster, or none if all is as
-// it was.
+// Receive applies a contact and its reports.
 func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 	asked := c.Group.Environment
 	c, excluded := l.roster.membership.exclude(c)
@@ -89,7 +85,7 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 		}
 		if done.Changed {
 			if !changed {
-				changed, receipt.Writes = true, slices.Grow(receipt.Writes, 2*len(reports)) // mostly a span ends, and one begins
+				changed, receipt.Writes = true, slices.Grow(receipt.Writes, 2*len(reports))
 			}
 			receipt.Writes = known.change(receipt.Writes, r.Object, known.state(), spanStart(r.Said, c.Received, cluster.Began), unheard)
 		}
@@ -104,24 +100,23 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 	switch {
 	case c.Scope != Some:
 		cluster.Digest = c.Digest
-	case changed: // an event tells what no digest has told
+	case changed: // no digest includes the event
 		cluster.Digest = ""
 	}
 	return receipt
 }
 
-// removeForeign removes what is known of the objects of a cluster and may be of another one, as the cluster
-// was before the contact.
+// removeForeign removes objects that may be another cluster's. before is the cluster before the
+// contact.
 func (l *Ledger) removeForeign(before Cluster, cluster *Cluster, c Contact, receipt *Receipt) {
 	switch {
-	case before.UID != "" && before.UID != cluster.UID: // that was in its place
+	case before.UID != "" && before.UID != cluster.UID:
 		l.removeNamed(l.book.names(cluster.ID), cluster, Contact{Received: before.LastSeen}, receipt)
 	case before.Unproven && !cluster.Unproven: // others may have reported under its name
 		l.removeNamed(l.book.names(cluster.ID), cluster, c, receipt)
 	}
 }
 
-// removeObjects removes what a cluster no longer has.
 func (l *Ledger) removeObjects(cluster *Cluster, c Contact, reports []Report, receipt *Receipt) {
 	gone := c.Gone
 	if c.Scope == Everything {
@@ -145,7 +140,6 @@ func (l *Ledger) removeNamed(names []string, cluster *Cluster, c Contact, receip
 	}
 }
 
-// findUnread returns reports of the known objects of a cluster whose kind could not be read.
 func (l *Ledger) findUnread(cluster *Cluster, c Contact) []Report {
 	if len(c.Unread) == 0 {
 		return nil
@@ -160,7 +154,6 @@ func (l *Ledger) findUnread(cluster *Cluster, c Contact) []Report {
 	return all
 }
 
-// findMissing returns the known objects of a cluster that are not among the reports of everything.
 func (l *Ledger) findMissing(cluster *Cluster, c Contact, reports []Report) []string {
 	found := make(map[string]bool, len(reports))
 	for _, r := range reports {
@@ -175,8 +168,8 @@ func (l *Ledger) findMissing(cluster *Cluster, c Contact, reports []Report) []st
 	return missing
 }
 
-// fold takes in a report, unless it is of one object more than a cluster may have. The whole fleet may
-// report under one name with the credential that all clusters have.
+// fold limits the objects of a proven cluster. The whole fleet may report under one name with the
+// shared credential.
 func (l *Ledger) fold(r Report, of *Cluster) (Outcome, *record) {
 	if !of.Unproven && l.book.countObjects(r.Object.Cluster) >= MaxObjects {
 		if _, known := l.book.Find(r.Object); !known {
@@ -186,8 +179,7 @@ func (l *Ledger) fold(r Report, of *Cluster) (Outcome, *record) {
 	return l.book.fold(r)
 }
 
-// findGap returns the time in which nothing was heard of the objects of a cluster, before a contact of its
-// agent, which was last in touch at a time. It is empty for events, of which each tells what is new.
+// findGap returns the time before an agent's contact without reports. It is empty for events.
 func (c *Cluster) findGap(heard time.Time, by Contact, reports []Report) gap {
 	switch {
 	case !by.AgentSeen.IsZero():
@@ -204,8 +196,7 @@ func (c *Cluster) findGap(heard time.Time, by Contact, reports []Report) gap {
 	return gap{heard, newest.Add(-c.patience())}
 }
 
-// spanStart returns when a span begins: when its cluster says so, but not after we have heard of it, nor
-// while another cluster was in its place.
+// spanStart clamps a reported start between the cluster's beginning and the receipt.
 func spanStart(said, received, began time.Time) time.Time {
 	switch {
 	case said.After(received):
@@ -216,20 +207,20 @@ func spanStart(said, received, began time.Time) time.Time {
 	return said
 }
 
-// Clusters returns all clusters, in the order in which they were first in touch.
+// Clusters returns all clusters by first contact.
 func (l *Ledger) Clusters() []*Cluster { return l.roster.All() }
 
-// All returns every object with its state, in no order.
+// All returns every object with its state, unordered.
 func (l *Ledger) All() iter.Seq2[Object, State] { return l.book.All() }
 
-// CountObjects returns how many objects are known.
+// CountObjects returns the number of objects.
 func (l *Ledger) CountObjects() int { return l.book.Len() }
 
-// FindCluster returns what is known of the cluster that has, or had, a name; nil if there is none.
+// FindCluster returns the cluster that has or had a name; nil if none.
 func (l *Ledger) FindCluster(name string) *Cluster { return l.roster.Find(name) }
 
-// Find returns what is known of an object, and false if nothing is.
+// Find returns the state of an object, and false if unknown.
 func (l *Ledger) Find(o Object) (State, bool) { return l.book.Find(o) }
 
-// CountObjectsOf returns how many objects of a cluster are known.
+// CountObjectsOf returns the number of objects of a cluster.
 func (l *Ledger) CountObjectsOf(id string) int { return l.book.countObjects(id) }

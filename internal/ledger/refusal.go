@@ -2,28 +2,28 @@ package ledger
 
 import "time"
 
-// RefusalReason is why a contact, or some of its reports, did not count.
+// RefusalReason is why a contact or report did not count.
 type RefusalReason string
 
-// The reasons.
+// The reasons for a refusal.
 const (
-	RefusedKey       RefusalReason = "unauthorized" // the key is missing or wrong
+	RefusedKey       RefusalReason = "unauthorized"
 	RefusedReplay    RefusalReason = "replayed"
 	RefusedContested RefusalReason = "contested"
 	RefusedRenamed   RefusalReason = "renamed"
 	RefusedUnproven  RefusalReason = "unproven"
 	RefusedSecond    RefusalReason = "second-name"
-	RefusedObjects   RefusalReason = "objects" // there are more of them than there is room for
+	RefusedObjects   RefusalReason = "objects" // no room for new objects
 )
 
-// RefusalReasons are all reasons.
+// RefusalReasons lists all reasons.
 var RefusalReasons = []RefusalReason{RefusedKey, RefusedReplay, RefusedContested, RefusedRenamed, RefusedUnproven, RefusedSecond, RefusedObjects}
 
 var admissionRefusals = map[Admission]RefusalReason{
 	Replayed: RefusedReplay, Contested: RefusedContested, Renamed: RefusedRenamed, Unproven: RefusedUnproven, SecondName: RefusedSecond,
 }
 
-// Refusal returns why a contact, or some of its reports, did not count; "" if all did.
+// Refusal returns why the contact or a report did not count, or "".
 func (r Receipt) Refusal() RefusalReason {
 	if r.Refused > 0 {
 		return RefusedObjects
@@ -31,7 +31,7 @@ func (r Receipt) Refusal() RefusalReason {
 	return admissionRefusals[r.Admission]
 }
 
-// Refusals are those of a cluster on one day, for one reason.
+// Refusals counts a cluster's refusals of one day and reason.
 type Refusals struct {
 	Day     Day
 	Cluster string // "" for names that no cluster has
@@ -40,13 +40,13 @@ type Refusals struct {
 	Last    time.Time
 }
 
-// Day is a day of UTC, by its number since 1970.
+// Day is a UTC day, numbered from 1970.
 type Day int64
 
 // DayOf returns the day of a time.
 func DayOf(t time.Time) Day { return Day(t.Unix() / secondsPerDay) }
 
-// Start returns when a day begins.
+// Start returns the start of a day.
 func (d Day) Start() time.Time { return time.Unix(int64(d)*secondsPerDay, 0).UTC() }
 
 const secondsPerDay = 24 * 60 * 60

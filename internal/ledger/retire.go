@@ -5,21 +5,19 @@ import (
 	"time"
 )
 
-// Retirement is which clusters are no longer expected.
+// Retirement decides which clusters are no longer expected.
 type Retirement struct {
-	// After is for how long a cluster is silent that is no longer expected; 0 for ever.
+	// After is the silence that retires a cluster; 0 for never.
 	After time.Duration
-	// Times are when people have retired clusters, by name. These stay retired, whatever they report.
+	// Times has when people retired clusters, by name. They stay retired, whatever they report.
 	Times map[string]time.Time
-	// Resumed is when a cluster was in touch after none was for a while: it was not the clusters that
-	// were away before, so that none counts as silent for longer.
+	// Resumed is the first contact after a fleet-wide outage. Silence counts from it.
 	Resumed time.Time
 }
 
-// outage is for how long no cluster at all is in touch when it is not they that are away.
+// outage is a silence of all clusters that is not the clusters' fault.
 const outage = time.Hour
 
-// isRetired reports whether a cluster is no longer expected.
 func (r Retirement) isRetired(c *Cluster, now time.Time) bool {
 	_, named := r.Times[c.Name()]
 	silent := now.Sub(c.LastSeen)
@@ -29,7 +27,6 @@ func (r Retirement) isRetired(c *Cluster, now time.Time) bool {
 	return r.After > 0 && silent > r.After || named
 }
 
-// noteContact notes that a cluster is in touch.
 func (l *Ledger) noteContact(at time.Time) {
 	if !l.heard.IsZero() && at.Sub(l.heard) > outage {
 		l.retirement.Resumed = at
@@ -39,11 +36,10 @@ func (l *Ledger) noteContact(at time.Time) {
 	}
 }
 
-// Resumed returns when a cluster was in touch after an outage: see [Retirement].
+// Resumed returns the first contact after an outage: see [Retirement].
 func (l *Ledger) Resumed() time.Time { return l.retirement.Resumed }
 
-// SetRetirement has clusters expected as it says from now on. Of two times at which clusters were in touch
-// again, the later counts.
+// SetRetirement replaces the retirement. The later of both Resumed times stays.
 func (l *Ledger) SetRetirement(r Retirement) {
 	if l.retirement.Resumed.After(r.Resumed) {
 		r.Resumed = l.retirement.Resumed
@@ -52,7 +48,7 @@ func (l *Ledger) SetRetirement(r Retirement) {
 	l.retirement = r
 }
 
-// IsRetiredByName reports whether people have retired a cluster: nothing that it reports counts.
+// IsRetiredByName reports whether people retired a cluster: its reports do not count.
 func (l *Ledger) IsRetiredByName(c *Cluster) bool {
 	_, named := l.retirement.Times[c.Name()]
 	return named
@@ -61,8 +57,8 @@ func (l *Ledger) IsRetiredByName(c *Cluster) bool {
 // IsRetired reports whether a cluster is no longer expected.
 func (l *Ledger) IsRetired(c *Cluster, now time.Time) bool { return l.retirement.isRetired(c, now) }
 
-// CloseRetired removes the objects of clusters that are retired, and ends their spans where the cluster
-// was last in touch. What the cluster reports later begins again. A receipt is of one cluster.
+// CloseRetired removes the objects of retired clusters, ends their spans at the last contact, and
+// returns receipts.
 func (l *Ledger) CloseRetired(now time.Time) (all []Receipt) {
 	for _, c := range l.roster.clusters {
 		retired, named := l.retirement.Times[c.Name()]
@@ -71,7 +67,7 @@ func (l *Ledger) CloseRetired(now time.Time) (all []Receipt) {
 		}
 		receipt := Receipt{Cluster: c.ID}
 		l.removeNamed(l.book.names(c.ID), c, Contact{Received: c.LastSeen}, &receipt)
-		c.Digest = "" // an agent has to report everything
+		c.Digest = ""
 		all = append(all, receipt)
 	}
 	return all

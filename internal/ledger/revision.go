@@ -5,18 +5,16 @@ import (
 	"unicode"
 )
 
-// longestRevision is the greatest length of a revision, in bytes.
+// longestRevision is in bytes.
 const longestRevision = 253
 
-// Revision is a commit, with its branch if that is known, or another version: of a chart, or the
-// digest of an artifact.
+// Revision is a commit, with its branch if known, or the version of a chart or artifact.
 type Revision struct{ Branch, Commit, Version string }
 
-// lengthOfCommit is the length of a commit, in bytes.
 const lengthOfCommit = 40
 
-// ParseRevision reads a revision as the tools on clusters write it: a commit as main@sha1:…, sha1:… and,
-// of Flux before 2.0, main/…. The zero Revision stands for text that cannot be one.
+// ParseRevision parses main@sha1:…, sha1:… and, before Flux 2.0, main/…. Invalid text gives the
+// zero Revision.
 func ParseRevision(text string) Revision {
 	if len(text) > longestRevision || strings.ContainsFunc(text, unicode.IsControl) {
 		return Revision{}
@@ -38,8 +36,7 @@ func ParseRevision(text string) Revision {
 	return Revision{Version: text}
 }
 
-// String returns a revision in one form, however its cluster writes it: main@sha1:…, sha1:…, or the
-// version.
+// String returns the canonical form: main@sha1:…, sha1:…, or the version.
 func (r Revision) String() string {
 	switch {
 	case r.Commit == "":

@@ -6,75 +6,66 @@ import (
 	"time"
 )
 
-// minSilence is the least time after which a cluster counts as silent that reports by events, and minAgentSilence that of one
-// with an agent, which says how often it reports.
+// Minimum times until a cluster without contact is silent, with events and with an agent.
 const (
 	minSilence      = 3 * time.Minute
 	minAgentSilence = 30 * time.Second
 )
 
-// defaultEvery is how often clusters are in touch by events that do not say how often they are.
+// defaultEvery is the assumed interval of events.
 const defaultEvery = 10 * time.Minute
 
-// provenFor is how long after its last contact a cluster that has proven its name has it alone.
+// provenFor is how long a proven name stays reserved after a contact.
 const provenFor = 7 * 24 * time.Hour
 
-// Contact is a cluster that has been in touch, by a credential for a name.
+// Contact is a message of a cluster, authenticated for a name.
 type Contact struct {
 	Name string
-	// UID identifies the cluster itself, by the uid of its namespace kube-system; "" if it is not
-	// known.
+	// UID is that of the namespace kube-system; "" if unknown.
 	UID   string
 	Group Group
-	// Platform is the name of the object that pulls the environment's output; "" if it is not known.
-	// Of a contact by events neither is known: Group is what the cluster says of itself, see
-	// [Ledger.PlaceClusters].
+	// Platform is the object that pulls the output; "" if unknown. Events lack it, and their Group
+	// is only a claim: see [Ledger.PlaceClusters].
 	Platform string
-	// Others are other objects that apply a folder of the environment's output.
-	Others []Applier
-	// Unproven is set if the credential is one that all clusters have.
+	Others   []Applier
+	// Unproven marks the credential that all clusters share.
 	Unproven bool
-	// OldKey is set if the credential is a key that was renewed since, and is still good for a while.
+	// OldKey marks a renewed key that is still valid.
 	OldKey bool
-	// Every is how often the cluster means to be in touch; 0 if the contact does not say.
+	// Every is the intended interval; 0 if not stated.
 	Every time.Duration
-	// Boot and Sequence number the contacts of an agent: Boot is another one after each start.
-	// Boot is "" for events.
+	// Boot identifies a start of the agent, "" for events. Sequence numbers its contacts.
 	Boot     string
 	Sequence uint64
-	// Sent is by the clock of the cluster; zero for events.
+	// Sent is by the cluster's clock; zero for events.
 	Sent     time.Time
 	Received time.Time
-	// AgentSeen is when the agent was in touch before, if the contact is received once more, after others;
-	// zero otherwise.
+	// AgentSeen is the agent's previous contact if this one is received again.
 	AgentSeen time.Time
-	// Scope is what the reports that come with the contact are of.
-	Scope Scope
-	// Digest identifies the state of all objects, as an agent has read them; "" for events. Base is
-	// the Digest that Changes are a difference from.
+	Scope     Scope
+	// Digest identifies the state that an agent read; "" for events. Changes are relative to Base.
 	Digest, Base string
-	// Gone are the objects that an agent has no longer found, with Changes.
+	// Gone has removed objects, with Changes.
 	Gone []string
-	// HeldUp is an object whose controller finishes the health check of a revision although it has a newer one; "" for none.
+	// HeldUp is an object whose controller still checks an older revision; "" for none.
 	HeldUp string
-	// Unread are the kinds that an agent could not read, with Changes and Everything: nothing is
-	// known of their objects by now.
+	// Unread has unreadable kinds. The state of their objects is unknown.
 	Unread []string
 }
 
-// Scope is what the reports of a contact are of.
+// Scope tells which objects a contact reports.
 type Scope uint8
 
-// The scopes.
+// The scopes of a contact.
 const (
-	Some       Scope = iota // of some objects, as events are
-	Nothing                 // of none: all is as it was at Digest
-	Changes                 // of those that differ between Base and Digest
-	Everything              // of all that the cluster has
+	Some       Scope = iota // arbitrary objects, as with events
+	Nothing                 // none: the state is unchanged since Digest
+	Changes                 // those that differ between Base and Digest
+	Everything              // all objects of the cluster
 )
 
-// isReplay reports whether a contact of an agent is not newer than the last one of its cluster: by
-// its number, or after another start of the agent by its time.
+// isReplay reports whether an agent's contact is not newer than the last, by number or, after a
+// restart, by time.
 func (c Contact) isReplay(last *Cluster) bool {
 	switch {
 	case c.Boot == "" || last.Boot == "":
@@ -85,16 +76,16 @@ func (c Contact) isReplay(last *Cluster) bool {
 	return !c.Sent.After(last.Sent)
 }
 
-// Admission is what becomes of a contact.
+// Admission is the decision about a contact.
 type Admission uint8
 
-// The admissions. Only what comes with an admitted contact counts.
+// The admissions. Only admitted contacts count.
 const (
 	Admitted   Admission = iota
-	Replayed             // it is not newer than the last one
+	Replayed             // not newer than the last one
 	Contested            // another cluster has the name
-	Renamed              // the cluster has another name by now
-	Unproven             // the cluster has a credential of its own, and this contact another one
+	Renamed              // the cluster has a newer name
+	Unproven             // the cluster has its own credential, and used another
 	SecondName           // the cluster still reports under its own name
 )
 
@@ -103,61 +94,54 @@ var admissionNames = [...]string{"admitted", "replayed", "contested", "renamed",
 // String returns the name of an admission.
 func (a Admission) String() string { return admissionNames[min(int(a), len(admissionNames)-1)] }
 
-// Cluster is what is known of a cluster.
+// Cluster is the known state of a cluster.
 type Cluster struct {
-	// ID is what its objects are filed under: the name that it was first known by.
+	// ID is the first name; objects are stored under it.
 	ID       string
-	Names    []Naming // the oldest first
+	Names    []Naming // oldest first
 	UID      string
 	Group    Group
 	Platform string
-	// Others are other objects that apply a folder of the output; nil for none, as on most clusters. It is not changed
-	// once it is set.
+	// Others is nil on most clusters, and never modified in place.
 	Others []Applier
-	// Left are the places that the cluster has left, the oldest first: see Ledger.noteMove. It is nil for
-	// none, as of most clusters, and not changed once it is set.
+	// Left has previous places, oldest first. It is nil for most clusters, and never modified in
+	// place.
 	Left *[]Place
-	// Claim is to what part of the fleet the cluster has last said by an event that it belongs. It may
-	// be lost.
+	// Claim is the group of the last event. It may be lost.
 	Claim Group
-	// Unproven is set unless the cluster has used a credential of its own, in its last contact or in
-	// the week before.
+	// Unproven is set if the last contact used the shared credential.
 	Unproven bool
 	Every    time.Duration
-	// FirstSeen and LastSeen are times of ours.
+	// FirstSeen and LastSeen are by our clock.
 	FirstSeen, LastSeen time.Time
-	// Rival is the uid of another cluster that reports under the same name, and RivalSeen when it
-	// last did. Events do not name their cluster: of one that reports by them Rival is the uid of
-	// RivalObject, which is "" otherwise.
+	// Rival is another cluster's uid under the same name, last seen at RivalSeen; with events, the
+	// uid of RivalObject.
 	Rival, RivalObject string
 	RivalSeen          time.Time
-	// Excluded is the environment of which the cluster reports an output, and in which it does not count: see [Membership]. "" for
-	// none. It may be lost.
+	// Excluded is the environment of the reported output if the cluster may not count there. It may
+	// be lost.
 	Excluded string
-	// HeldUp is the last object that was reported to finish the health check of an older revision first, and HeldUpSeen when;
-	// "" for none. It may be lost.
+	// HeldUp is the last object with an older check first. It may be lost.
 	HeldUp     string
 	HeldUpSeen time.Time
-	// Began is when the cluster was last in touch in whose place this one was built; zero if there was
-	// none. What is known of the objects of this one begins then.
+	// Began is the last contact of the replaced cluster; zero for none. Spans start no earlier.
 	Began time.Time
 
-	// Boot, Sequence and Sent are those of the last contact of an agent, and AgentSeen is when it was
-	// received.
+	// Boot, Sequence and Sent are from the last contact of an agent, at AgentSeen.
 	Boot            string
 	Sequence        uint64
 	Sent, AgentSeen time.Time
-	// Digest is that of what is known of the objects; "" if it may differ from what an agent has read.
+	// Digest identifies the known objects; "" if an agent's may differ.
 	Digest string
 }
 
-// Naming is a name that a cluster has since a time.
+// Naming is a name since a time.
 type Naming struct {
 	Name  string
 	Since time.Time
 }
 
-// NameAt returns the name that a cluster had at a time; its first one for an earlier time.
+// NameAt returns a cluster's name at a time; its first for earlier times.
 func (c *Cluster) NameAt(at time.Time) string {
 	name := c.Names[0].Name
 	for _, n := range c.Names {
@@ -168,16 +152,16 @@ func (c *Cluster) NameAt(at time.Time) string {
 	return name
 }
 
-// Name returns the name that a cluster has now.
+// Name returns the current name.
 func (c *Cluster) Name() string { return c.Names[len(c.Names)-1].Name }
 
-// IsSilent reports whether a cluster has missed three contacts.
+// IsSilent reports whether a cluster missed three contacts.
 func (c *Cluster) IsSilent(now time.Time) bool { return now.Sub(c.LastSeen) > c.patience() }
 
-// SilentAt returns when a cluster counts as silent, unless it is in touch again.
+// SilentAt returns when a cluster becomes silent without another contact.
 func (c *Cluster) SilentAt() time.Time { return c.LastSeen.Add(c.patience()) }
 
-// IsContested reports whether another cluster has lately reported under the same name.
+// IsContested reports whether another cluster recently reported under the same name.
 func (c *Cluster) IsContested(now time.Time) bool {
 	return c.Rival != "" && now.Sub(c.RivalSeen) <= c.patience()
 }
@@ -189,23 +173,21 @@ func (c *Cluster) patience() time.Duration {
 	return max(3*c.Every, minSilence)
 }
 
-// Roster has the clusters that were ever in touch. The zero Roster has none.
+// Roster has all clusters ever in touch. The zero Roster is empty.
 type Roster struct {
-	clusters   []*Cluster // in the order of their first contact
+	clusters   []*Cluster
 	byName     map[string]*Cluster
 	byUID      map[string]*Cluster
-	adopted    map[string]time.Time // see SetAdopted
+	adopted    map[string]time.Time
 	membership Membership
 }
 
-// All returns all clusters, in the order in which they were first in touch; of the same time, by ID.
+// All returns all clusters by first contact and ID.
 func (r *Roster) All() []*Cluster { return slices.Clone(r.clusters) }
 
-// Find returns the cluster that has, or had, a name; nil if there is none.
+// Find returns the cluster that has or had a name; nil if none.
 func (r *Roster) Find(name string) *Cluster { return r.byName[name] }
 
-// findAgentSeen returns when an agent of the cluster of a contact was last in touch; the zero time if none
-// was.
 func (r *Roster) findAgentSeen(c Contact) time.Time {
 	known := cmp.Or(r.byName[c.Name], r.byUID[c.UID])
 	if known == nil {
@@ -214,9 +196,9 @@ func (r *Roster) findAgentSeen(c Contact) time.Time {
 	return known.AgentSeen
 }
 
-// Admit takes a contact in, and returns the cluster that it is of. A cluster under a new name is
-// renamed; one under the name of another cluster is refused, unless it was built in the place of that.
-// A contact by events is of another cluster if what it reports of is a stranger.
+// Admit decides about a contact and returns its cluster. A known uid with a new name renames its
+// cluster. A uid with another's name is refused unless it may replace it, and so are events about a
+// stranger.
 func (r *Roster) Admit(c Contact, of stranger) (*Cluster, Admission) {
 	known, same := r.byName[c.Name], r.byUID[c.UID]
 	switch {
@@ -235,7 +217,7 @@ func (r *Roster) Admit(c Contact, of stranger) (*Cluster, Admission) {
 		known.contest(of.uid, of.object, c.Received)
 		return known, Contested
 	case c.UID == "" && known.UID != "" && known.RivalObject == "" && known.IsContested(c.Received):
-		return known, Contested // it is not known of which of the two
+		return known, Contested // either of the two may have sent it
 	case c.UID != "" && known.UID == "" && same == nil:
 		known.UID, r.byUID[c.UID] = c.UID, known
 	case c.UID != "" && known.UID != c.UID && !r.isAdopted(c, known):
@@ -258,12 +240,11 @@ func (r *Roster) addCluster(c Contact) *Cluster {
 	return added
 }
 
-// add takes in a cluster that is not known.
 func (r *Roster) add(c *Cluster) {
 	if r.byName == nil {
 		r.byName, r.byUID = map[string]*Cluster{}, map[string]*Cluster{}
 	}
-	i := len(r.clusters) // nearly always
+	i := len(r.clusters)
 	for i > 0 && c.isFirst(r.clusters[i-1]) {
 		i--
 	}
@@ -276,7 +257,7 @@ func (r *Roster) add(c *Cluster) {
 	}
 }
 
-// findRivals returns the clusters that cannot be known beside another one, which may be itself.
+// findRivals returns the clusters that share a name or uid with c.
 func (r *Roster) findRivals(c Cluster) (all []*Cluster) {
 	add := func(known *Cluster) {
 		if known != nil && !slices.Contains(all, known) {
@@ -292,7 +273,6 @@ func (r *Roster) findRivals(c Cluster) (all []*Cluster) {
 	return all
 }
 
-// isFirst reports whether a cluster comes before another one.
 func (c *Cluster) isFirst(other *Cluster) bool {
 	if c.FirstSeen.Equal(other.FirstSeen) {
 		return c.ID < other.ID
@@ -313,7 +293,6 @@ func (r *Roster) remove(c *Cluster) {
 	}
 }
 
-// touch takes in what a contact says of the cluster itself.
 func (c *Cluster) touch(by Contact) {
 	c.Unproven = by.Unproven
 	c.touchGroup(by)
@@ -322,8 +301,8 @@ func (c *Cluster) touch(by Contact) {
 	}
 	every := cmp.Or(by.Every, defaultEvery)
 	switch {
-	case by.Boot == "" && by.Received.Sub(c.AgentSeen) <= 3*every: // an agent keeps its own time
-	case by.Every > 0 || c.Every == 0 || by.Boot == "" && c.Boot != "": // what an agent meant says nothing of events
+	case by.Boot == "" && by.Received.Sub(c.AgentSeen) <= 3*every:
+	case by.Every > 0 || c.Every == 0 || by.Boot == "" && c.Boot != "": // an agent's interval does not apply to events
 		c.Every = every
 	}
 	if by.Scope != Changes && (by.Platform != "" || by.knowsPlace()) {
@@ -337,14 +316,14 @@ func (c *Cluster) touch(by Contact) {
 	}
 }
 
-// knowsPlace reports whether a contact that names no place says that there is none.
+// knowsPlace reports whether a missing place proves that there is none.
 func (c Contact) knowsPlace() bool { return c.Scope == Everything && len(c.Unread) == 0 }
 
-// touchGroup takes in to what part of the fleet a cluster belongs. What it says of itself counts as
-// long as nothing else is known: no event takes it elsewhere.
+// touchGroup updates the group. A claim counts only without a known place: events never move a
+// cluster.
 func (c *Cluster) touchGroup(by Contact) {
 	switch {
-	case by.Scope == Changes: // they name some objects alone: see Cluster.isReplaced
+	case by.Scope == Changes: // see Cluster.isReplaced
 	case by.Boot != "" || by.Platform != "":
 		if by.Group != (Group{}) || by.knowsPlace() {
 			c.Group = by.Group
@@ -358,7 +337,7 @@ func (c *Cluster) touchGroup(by Contact) {
 	}
 }
 
-// Clone returns a copy that does not change with the cluster.
+// Clone returns an independent copy.
 func (c *Cluster) Clone() *Cluster {
 	clone := *c
 	clone.Names = slices.Clone(c.Names)

@@ -7,15 +7,15 @@ import (
 	"unique"
 )
 
-// Runs is how many clusters of an environment run a revision of an object.
+// Runs counts an environment's clusters that run a revision of an object.
 type Runs struct {
 	Object, Environment, Revision string
-	App                           string // see State
+	App                           string
 	Clusters, Ready               int
 }
 
-// FindRuns returns what the objects of two environments run, by object, environment and revision.
-// Platform objects are left out.
+// FindRuns returns the runs of two environments by object, environment and revision, without
+// platform objects.
 func (l *Ledger) FindRuns(environment, other string) []Runs {
 	type run struct {
 		object                unique.Handle[string]
@@ -55,8 +55,8 @@ func (l *Ledger) FindRuns(environment, other string) []Runs {
 	return all
 }
 
-// VisitObjects calls visit with what each object of the clusters of an environment says, and since when, cluster by
-// cluster. Platform objects, and those that fetch what others apply, are left out. visit must not keep the cluster.
+// VisitObjects calls visit for an environment's objects, cluster by cluster, without platform
+// objects and sources. visit must not keep the cluster.
 func (l *Ledger) VisitObjects(environment string, visit func(c *Cluster, object string, s State, since time.Time)) {
 	for _, c := range l.roster.clusters {
 		if c.Group.Environment != environment {

@@ -5,30 +5,29 @@ import (
 	"unique"
 )
 
-// Saved is what has to be stored of an object, so that the next process knows the same of it.
+// Saved is what must be stored of an object.
 type Saved struct {
 	Object Object
 	State  State
-	// Reports fold into State, now and with whatever comes.
+	// Reports fold into an equivalent memory.
 	Reports []Report
-	// Open is the span that lasts, and Before the one before it; zero if there is none.
+	// Open is the span that lasts, and Before its predecessor; zero for none.
 	Open, Before Span
 	Identity     Identity
 }
 
-// IsPlain reports whether all that is known follows from State, as it does of most objects: from one
-// report, of a phase at a revision.
+// IsPlain reports whether everything follows from State, as for most objects.
 func (s Saved) IsPlain() bool {
 	return len(s.Reports) == 1 && s.Reports[0].Runs == "" && s.Reports[0].Phase == s.State.Phase &&
 		s.Reports[0].Target == s.State.Target() && (s.State.Phase == Ready || s.State.Revision == "")
 }
 
-// IsSame reports whether the states of two objects differ only in what each report brings anew.
+// IsSame ignores what every report changes.
 func (s Saved) IsSame(other Saved) bool {
 	return s.Object == other.Object && s.State.isSame(other.State)
 }
 
-// Save returns what has to be stored of an object, and false if it is not known.
+// Save returns what must be stored of an object, and false if it is unknown.
 func (l *Ledger) Save(o Object) (Saved, bool) {
 	r := l.book.find(o)
 	if r == nil {
@@ -43,7 +42,7 @@ func (l *Ledger) Save(o Object) (Saved, bool) {
 	return s, true
 }
 
-// SaveAll returns what has to be stored of all objects, in no order.
+// SaveAll returns what must be stored of all objects, unordered.
 func (l *Ledger) SaveAll() iter.Seq[Saved] {
 	return func(yield func(Saved) bool) {
 		for o := range l.book.All() {
@@ -55,7 +54,7 @@ func (l *Ledger) SaveAll() iter.Seq[Saved] {
 	}
 }
 
-// SaveCluster returns what has to be stored of the objects of a cluster, by name.
+// SaveCluster returns what must be stored of a cluster's objects, by name.
 func (l *Ledger) SaveCluster(id string) []Saved {
 	names := l.book.names(id)
 	all := make([]Saved, 0, len(names))
@@ -66,7 +65,7 @@ func (l *Ledger) SaveCluster(id string) []Saved {
 	return all
 }
 
-// RestoreCluster takes in what was stored of a cluster. It must not be known.
+// RestoreCluster adds a stored cluster, which must be unknown.
 func (l *Ledger) RestoreCluster(c Cluster) {
 	l.roster.add(&c)
 	if c.LastSeen.After(l.heard) {
@@ -74,7 +73,7 @@ func (l *Ledger) RestoreCluster(c Cluster) {
 	}
 }
 
-// FindReplaced returns the IDs of the clusters that ReplaceCluster would replace.
+// FindReplaced returns the IDs of clusters that ReplaceCluster would replace.
 func (l *Ledger) FindReplaced(c Cluster) (ids []string) {
 	for _, known := range l.roster.findRivals(c) {
 		ids = append(ids, known.ID)
@@ -82,8 +81,7 @@ func (l *Ledger) FindReplaced(c Cluster) (ids []string) {
 	return ids
 }
 
-// ReplaceCluster takes in what was stored of a cluster in the place of all that is known of it, and of
-// clusters that have one of its names or its uid.
+// ReplaceCluster adds a stored cluster and removes those that share a name or uid.
 func (l *Ledger) ReplaceCluster(c Cluster) {
 	for _, known := range l.roster.findRivals(c) {
 		l.roster.remove(known)
@@ -94,8 +92,7 @@ func (l *Ledger) ReplaceCluster(c Cluster) {
 	l.RestoreCluster(c)
 }
 
-// RestoreObject takes in what was stored of an object. It must not be known. State is not read: it
-// follows from Reports.
+// RestoreObject adds a stored object, which must be unknown. State follows from Reports.
 func (l *Ledger) RestoreObject(s Saved) {
 	var m memory
 	for _, report := range s.Reports {
@@ -106,13 +103,12 @@ func (l *Ledger) RestoreObject(s Saved) {
 	if of != nil && s.Identity.UID != "" {
 		l.book.identities[r] = &identity{s.Identity, of.LastSeen}
 	}
-	if of != nil && r.open.since == unixSeconds(of.LastMoved()) { // see history.cut
+	if of != nil && r.open.since == unixSeconds(of.LastMoved()) {
 		r.before = mark{}
 	}
 	l.book.add(s.Object, r)
 }
 
-// newMark is the inverse of mark.span.
 func newMark(s Span) mark {
 	if s.Since.IsZero() {
 		return mark{}
@@ -120,7 +116,7 @@ func newMark(s Span) mark {
 	return mark{unique.Make(s.Revision), unique.Make(s.Attempted), unixSeconds(s.Since), s.Phase, s.Late}
 }
 
-// span returns a mark as a span, without what a mark does not have.
+// span lacks what a mark does not keep.
 func (m mark) span() Span {
 	if m.since == 0 {
 		return Span{}

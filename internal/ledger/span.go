@@ -6,69 +6,65 @@ import (
 	"unique"
 )
 
-// settleTime is how long an object may be Progressing without a span of its own: most objects go from
-// one ready revision to the next within it.
+// settleTime is how long Progressing may last without its own span: most updates take less.
 const settleTime = time.Minute
 
-// Span is a time in which an object said the same.
+// Span is an interval with one state of an object.
 type Span struct {
 	Since     time.Time
 	Until     time.Time // zero while it lasts
 	Phase     Phase
-	Revision  string // see State
+	Revision  string
 	Attempted string
-	App       string // see State
-	Message   string // of a failure, as it was first said
-	Plan      Plan   // see State, as it was first said
-	// Late is set if the span is told of afterwards: when it began, nothing was heard of its cluster.
+	App       string
+	Message   string // as first reported
+	Plan      Plan   // as first reported
+	// Late is set if the span began without contact.
 	Late bool
 }
 
-// Target returns the revision that Phase is about; "" if none was ever named.
+// Target returns the revision of Phase; "" if unknown.
 func (s Span) Target() string { return cmp.Or(s.Attempted, s.Revision) }
 
-// SpanWrite changes the stored spans of an object. A span is found by Object and Span.Since.
+// SpanWrite changes a stored span, identified by Object and Span.Since.
 type SpanWrite struct {
 	Object Object
 	Kind   WriteKind
 	Span   Span
 }
 
-// WriteKind is what becomes of a span.
+// WriteKind is the kind of a SpanWrite.
 type WriteKind uint8
 
 // The kinds of writes.
 const (
-	BeginSpan  WriteKind = iota // it is added
-	EndSpan                     // it gets the time in Until; zero if it lasts again
-	DeleteSpan                  // it was too short to count
+	BeginSpan  WriteKind = iota // adds or replaces it
+	EndSpan                     // sets Until; zero if it lasts again
+	DeleteSpan                  // deletes one that was too short
 )
 
-// gap is a time in which nothing was heard of the objects of a cluster.
 type gap struct{ from, to time.Time }
 
 func (g gap) contains(t time.Time) bool { return t.After(g.from) && t.Before(g.to) }
 
-// history is the end of the history of an object: the span that lasts, and the one before.
+// history has the last two spans of an object.
 type history struct{ open, before mark }
 
-// mark is what has to be known of a span. The zero mark stands for none.
+// mark is a compact span; the zero mark is none.
 type mark struct {
 	revision, attempted unique.Handle[string]
-	since               uint32 // Unix seconds
+	since               uint32
 	phase               Phase
-	late                bool // is not known of what was restored
+	late                bool // not restored
 }
 
-// isSame reports whether two spans say the same, whenever they do.
 func (m mark) isSame(other mark) bool {
 	m.since, m.late = other.since, other.late
 	return m == other
 }
 
-// change makes another state the last one, from a time on, and appends the writes that do the same to
-// the stored spans: one that begins in the gap is late. Spans of one object never overlap, at most one
-// lasts, and time does not go backwards.
+// change begins a new state and appends the writes. Spans never overlap, at most one lasts, and
+// time never goes backwards.
 func (h *history) change(writes []SpanWrite, o Object, s State, at time.Time, unheard gap) []SpanWrite {
 	since := max(unixSeconds(at), h.open.since)
 	span := Span{Since: timeOf(since), Phase: s.Phase, Revision: s.Revision, Attempted: s.Attempted, App: s.App, Message: s.Message, Plan: s.Plan}
@@ -81,7 +77,7 @@ func (h *history) change(writes []SpanWrite, o Object, s State, at time.Time, un
 		h.open, h.before = h.before, mark{}
 	}
 	switch {
-	case h.open.since == 0: // the history begins
+	case h.open.since == 0:
 	case h.open.isSame(next):
 		write(EndSpan, Span{Since: timeOf(h.open.since)})
 		return writes

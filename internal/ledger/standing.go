@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Class is how a cluster stands to a wanted output. A cluster is of the first class that fits.
+// Class is a cluster's status against a wanted output: the first that applies.
 type Class uint8
 
-// The classes.
+// The classes, worst first.
 const (
-	ClassContested   Class = iota // two clusters report under the name
-	ClassUnheard                  // expected, and never in touch
-	ClassUnproven                 // without a credential of its own
-	ClassSilent                   // not in touch lately
-	ClassFailed                   // it failed at what is wanted
-	ClassUnknown                  // at a revision that is no output of ours
-	ClassBehind                   // at another folder than the wanted one
-	ClassProgressing              // at work on what is wanted
+	ClassContested Class = iota // two clusters report under the name
+	ClassUnheard                // expected, but never in touch
+	ClassUnproven               // without a credential of its own
+	ClassSilent                 // not in touch recently
+	ClassFailed                 // it failed with the wanted output
+	ClassUnknown                // at a revision that is not an output
+	ClassBehind                 // at another folder than the wanted one
+	ClassProgressing
 	ClassReady
 )
 
@@ -32,30 +32,29 @@ func (c Class) String() string { return classNames[min(int(c), len(classNames)-1
 // ClassNames returns the names of all classes.
 func ClassNames() []string { return slices.Clone(classNames[:]) }
 
-// Wanted is what the clusters of an environment should run.
+// Wanted is what an environment's clusters should run.
 type Wanted struct {
 	Environment string
 	Output      Output
-	// Expected are how many clusters of each type there should be; a type that is missing here has
-	// those that were in touch and are not retired.
+	// Expected counts clusters by type; a missing type expects the known ones that are not retired.
 	Expected map[string]int
-	// Listed are the types of clusters that are expected by name.
+	// Listed has the types of clusters expected by name.
 	Listed map[string]string
-	// AllObjects is set if not only the platform object must be ready, but all objects.
+	// AllObjects requires all objects to be ready.
 	AllObjects bool
 }
 
-// Standing is how one cluster stands to what is wanted.
+// Standing is one cluster's status against what is wanted.
 type Standing struct {
-	Cluster *Cluster // as it was then; nil for one that is expected, and never in touch
-	Listed  string   // the name of such a one; "" if only the number of them is known
+	Cluster *Cluster // a copy; nil if never in touch
+	Listed  string   // name if never in touch; "" if unknown
 	Type    string
 	Class   Class
-	Object  Object // that decides, for ClassFailed and ClassProgressing
-	Message string // of a failure
+	Object  Object // deciding, for ClassFailed and ClassProgressing
+	Message string
 }
 
-// FindStandings returns how each expected cluster stands to what is wanted, by type and name.
+// FindStandings returns the standings of expected clusters, by type and name.
 func (l *Ledger) FindStandings(w Wanted, outputs *Outputs, now time.Time) []Standing {
 	var all []Standing
 	for _, s := range l.judgeAll(w, outputs, now) {
@@ -64,7 +63,6 @@ func (l *Ledger) FindStandings(w Wanted, outputs *Outputs, now time.Time) []Stan
 	return all
 }
 
-// judgeAll returns how each expected cluster stands to what is wanted, by type and name, and not why.
 func (l *Ledger) judgeAll(w Wanted, outputs *Outputs, now time.Time) []Situation {
 	var all []Situation
 	for _, e := range l.listExpected(w, now) {
@@ -81,13 +79,11 @@ func (l *Ledger) judgeAll(w Wanted, outputs *Outputs, now time.Time) []Situation
 	return all
 }
 
-// expected is a cluster that there should be.
 type expected struct {
-	cluster           *Cluster // nil for one that was never in touch
-	clusterType, name string   // the name is "" for one of which only the number is known
+	cluster           *Cluster
+	clusterType, name string
 }
 
-// listExpected returns the clusters that there should be, by type and name.
 func (l *Ledger) listExpected(w Wanted, now time.Time) []expected {
 	var all []expected
 	missing, heard := map[string]int{}, map[string]bool{}
@@ -127,7 +123,6 @@ func (l *Ledger) listExpected(w Wanted, now time.Time) []expected {
 	return all
 }
 
-// judgePlatform returns how a cluster stands by what applies the output alone: by the worst of these objects.
 func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.Time) Situation {
 	all := c.Appliers()
 	worst := l.judgeApplier(c, all[0], w, outputs, now)
@@ -139,7 +134,6 @@ func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.
 	return worst
 }
 
-// judgeApplier returns how a cluster stands by one object that applies a folder of the output.
 func (l *Ledger) judgeApplier(c *Cluster, a Applier, w Wanted, outputs *Outputs, now time.Time) Situation {
 	s := Situation{Standing: Standing{Cluster: c.Clone(), Type: c.Group.ClusterType, Object: Object{c.ID, a.Object}}}
 	known := l.book.find(s.Object)
@@ -169,16 +163,15 @@ func (l *Ledger) judgeApplier(c *Cluster, a Applier, w Wanted, outputs *Outputs,
 	return s
 }
 
-// judgeObjects returns how a cluster stands whose platform object is ready, by its other objects: one
-// that has failed since the output was merged fails it, and any other that is not ready keeps it from
-// being ready. What waits for a person to approve a plan has not failed.
+// judgeObjects applies if the platform object is ready. A failure since the merge fails the
+// cluster; other unready objects make it progressing.
 func (l *Ledger) judgeObjects(s Standing, w Wanted) Standing {
 	for _, name := range l.book.names(s.Cluster.ID) {
 		o := Object{s.Cluster.ID, name}
 		known := l.book.find(o)
 		state := l.book.explained(o, known)
 		switch {
-		case state.Phase == Ready, state.Phase == Unknown && state.Target() == "": // it says nothing of any revision
+		case state.Phase == Ready, state.Phase == Unknown && state.Target() == "": // it reports no revision
 		case state.Phase.IsFailure() && !timeOf(known.open.since).Before(w.Output.Merged):
 			return Standing{Cluster: s.Cluster, Type: s.Type, Class: ClassFailed, Object: o, Message: state.Message}
 		case s.Class == ClassReady:

@@ -2,50 +2,47 @@ package ledger
 
 import "time"
 
-// Part is an object in a reconciler.yaml that reports of what it applies.
+// Part is a reporting object in a reconciler.yaml.
 type Part struct {
 	Object string // its name on the clusters: see Object.Name
-	// Repo is the URL of a Git repository, of charts or of artifacts, without a password; Ref the
-	// branch, tag, range or digest that is asked for; Path the folder, or the name of a chart. They
-	// are "" if the file does not say them.
+	// Repo is the URL of a Git, chart or artifact repository, without a password; Ref the requested
+	// branch, tag, range or digest; Path the folder or chart.
 	Repo, Ref, Path string
-	// Pinned is the only revision that Ref can be; "" if it may move.
+	// Pinned is the only possible revision of Ref; "" if it may move.
 	Pinned string
 }
 
-// OutputChange is a commit of an output branch, and what it has changed since the one before.
+// OutputChange is a commit of an output branch.
 type OutputChange struct {
-	Revision string // the commit
-	// Base and Plane are the commits of the base, and of the environment's branch of the control
-	// plane, that it was rendered from; "" if it does not say.
+	Revision string
+	// Base and Plane are the rendered commits of the base and the control plane; "" if not stated.
 	Base, Plane string
-	// Authored is when the newest commit was made that it was rendered from; zero if it does not say.
+	// Authored is the newest rendered commit's time; zero if not stated.
 	Authored time.Time
 	Merged   time.Time
-	Folders  []FolderChange // by cluster type
-	Files    []FileChange   // by cluster type and target
-	// Parts are those of the files in Files, by Digest.
-	Parts map[string][]Part
+	Folders  []FolderChange
+	Files    []FileChange
+	Parts    map[string][]Part
 }
 
-// FolderChange is the folder of a cluster type that is another one.
+// FolderChange is a changed folder.
 type FolderChange struct {
 	ClusterType string
-	ID          string // of its tree; "" if it is gone
-	// Whole is set if the Files of the type are all that there are, and not only those that differ.
+	ID          string // of its tree; "" if removed
+	// Whole is set if Files has all files of the type.
 	Whole bool
 }
 
-// FileChange is the reconciler.yaml of a deployment target on a cluster type.
+// FileChange is a target's changed reconciler.yaml.
 type FileChange struct {
 	ClusterType, Target string
-	Digest              string // the id of its blob; "" if it is gone
+	Digest              string // blob id; "" if removed
 }
 
-// Version is what people call a commit of a workload's repository.
+// Version is a name for a commit of a workload's repository.
 type Version struct {
 	Name   string
-	Build  string    // the number of its build; "" if nothing says it
-	Commit string    // that it was built from; "" if nothing says it
-	Built  time.Time // zero if nothing says it
+	Build  string    // build number; "" if unknown
+	Commit string    // source commit; "" if unknown
+	Built  time.Time // zero if unknown
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
-// fields is a set of the fields of Data.
 type fields uint16
 
 const allFields fields = 1<<16 - 1
@@ -28,22 +27,22 @@ func fieldSet(names ...string) (set fields) {
 	return set
 }
 
-// The fields that assignments share by cluster type, target or values; see Scope.
+// The fields of data that assignments share; see Scope.
 var (
 	clusterTypeFields = fieldSet("Environment", "ClusterType")
 	targetFields      = fieldSet("Environment", "DeploymentTargetName", "Workspace", "Workload", "Labels", "Manifests")
 	valueFields       = fieldSet("Environment", "ConfigData")
 )
 
-// analysis is what a piece of a template does with its data: which fields it reads, and
-// whether it changes any. In doubt, it reports a field as read.
+// analysis is how a piece of a template uses its data. In doubt, a field counts as
+// read.
 type analysis struct {
-	set       *template.Template // where {{template}} finds its names
+	set       *template.Template // resolves {{template}}
 	reads     fields
 	mutates   bool
-	decodes   bool // it calls one of the decoders
-	whole     bool // it uses "." itself, not only its fields
-	dependsOn bool // it names the field DependsOn
+	decodes   bool // calls one of the decoders
+	whole     bool // uses "." itself
+	dependsOn bool // names the field DependsOn
 	visited   map[string]bool
 }
 
@@ -53,7 +52,7 @@ func analyseTemplate(set *template.Template, n parse.Node) *analysis {
 	return a
 }
 
-// visitNode visits a node; root means that "." is still the whole Data there.
+// visitNode visits a node; root means that "." is the whole Data.
 func (a *analysis) visitNode(n parse.Node, root bool) {
 	switch n := n.(type) {
 	case *parse.ListNode:
@@ -73,7 +72,7 @@ func (a *analysis) visitNode(n parse.Node, root bool) {
 		a.visitBranch(&n.BranchNode, root, false)
 	case *parse.TemplateNode:
 		a.visitPipe(n.Pipe, root)
-		// The pipeline has read what "." is in the template; "$" is the same as outside.
+		// The pipeline has read the template's "."; "$" does not change.
 		t := a.set.Lookup(n.Name)
 		if !a.visited[n.Name] && t != nil && t.Tree != nil {
 			a.visited[n.Name] = true
@@ -84,8 +83,8 @@ func (a *analysis) visitNode(n parse.Node, root bool) {
 	}
 }
 
-// visitBranch visits an if, range or with; inside means that "." is still the whole Data
-// in its list. If it is not, the pipeline has read what "." is.
+// visitBranch visits an if, range or with. inside means that "." is the whole Data in
+// its list; if not, the pipeline has read it.
 func (a *analysis) visitBranch(n *parse.BranchNode, root, inside bool) {
 	a.visitPipe(n.Pipe, root)
 	a.visitNode(n.List, inside)
@@ -136,7 +135,7 @@ func (a *analysis) visitOperand(n parse.Node, root bool) {
 	}
 }
 
-// noteFields records the names of fields that are read from any value, which may be the Data.
+// noteFields records fields of any value, which may be the Data.
 func (a *analysis) noteFields(fields []string) {
 	a.dependsOn = a.dependsOn || slices.Contains(fields, "DependsOn")
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
-// detachShared replaces what the data share with other assignments by copies, so that a template
-// may change them.
+// detachShared copies shared data, so that a template may change them.
 func (d *Data) detachShared() {
 	if d.original != nil {
 		return
@@ -20,28 +19,26 @@ func (d *Data) detachShared() {
 	d.DependsOn = slices.Clone(d.DependsOn)
 }
 
-// undoChanges undoes all changes since the data were detached.
 func (d *Data) undoChanges() {
 	if d.original != nil {
 		*d = *d.original
 	}
 }
 
-// reattachUnchanged restores data that were detached but not changed: most templates that call set
-// do so to fill a dictionary of their own.
+// reattachUnchanged restores unchanged data: most templates call set on their own
+// dictionaries.
 func (d *Data) reattachUnchanged() {
 	if d.original != nil && slices.Equal(d.DependsOn, d.original.DependsOn) && reflect.DeepEqual(d.ConfigData, d.original.ConfigData) {
 		d.undoChanges()
 	}
 }
 
-// HasChanges reports whether a template has changed the data, on which the texts of later
-// templates then depend.
+// HasChanges reports whether a template has changed the data, which affects later
+// templates.
 func (d *Data) HasChanges() bool { return d.original != nil }
 
-// dataType is the value of "." where a template uses it as a whole, as toYaml . and
-// hash . do. It has the name and the fields of Kalypso's type, since both show in the
-// output.
+// dataType is "." as a whole, as in toYaml . and hash . Its name and fields are
+// Kalypso's, since the output shows both.
 type dataType struct {
 	DeploymentTargetName string
 	Namespace            string
@@ -54,8 +51,8 @@ type dataType struct {
 	ConfigData           map[string]any
 }
 
-// dotValue returns the value of "." in a piece of a template. A template that names
-// .DependsOn was not written for Kalypso, and sees all fields.
+// dotValue returns the value of ".". A template that names .DependsOn is not for
+// Kalypso and sees all fields.
 func (a *analysis) dotValue(d *Data) any {
 	if !a.whole || a.dependsOn {
 		return d
@@ -65,7 +62,7 @@ func (a *analysis) dotValue(d *Data) any {
 	}
 }
 
-// typeOf is sprig's function, with Kalypso's name for the type of ".".
+// typeOf is sprig's function with Kalypso's name for the type of ".".
 func typeOf(v any) string {
 	if _, ok := v.(dataType); ok {
 		return "scheduler.dataType"

@@ -10,17 +10,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// expansion is one expansion of a template's manifests for one assignment.
 type expansion struct {
 	pass   *Pass
 	engine *textEngine
 	data   *Data
 	scope  Scope
-	shape  *Shape // nil if it is not recorded
+	shape  *Shape // nil if not recorded
 }
 
-// expandManifest appends the text of one manifest to dst. After a mistake it undoes all changes
-// of the data: half a change may leave them inconsistent.
+// expandManifest appends the text of one manifest to dst. After a mistake it undoes
+// changes of the data, which may be inconsistent.
 func (x *expansion) expandManifest(i int, dst []byte) ([]byte, *Mistake) {
 	m := &x.engine.manifests[i]
 	var masked *maskedOutput
@@ -68,7 +67,7 @@ func (x *expansion) expandParts(m *textManifest, dst []byte) ([]byte, *Mistake) 
 	return dst, nil
 }
 
-// blockText returns the text of a block, expanding it unless that was done for the same data.
+// blockText returns the cached text of a block for the same data, or expands it.
 func (x *expansion) blockText(b *blockPart) ([]byte, *Mistake) {
 	scope, shared := b.sharedKey(x.scope)
 	if !shared || x.data.HasChanges() && b.uses.reads&fieldBits["ConfigData"] != 0 {
@@ -76,7 +75,7 @@ func (x *expansion) blockText(b *blockPart) ([]byte, *Mistake) {
 	}
 	texts, key := &x.pass.texts, memoKey{x.engine, b.index, x.data.Environment, scope}
 	if b.readsOnlyValues() {
-		texts = &x.engine.valueTexts // their key has the values' digest, so that they outlive the pass
+		texts = &x.engine.valueTexts // the key has the values' digest, so texts outlive the pass
 	}
 	if text, ok := texts.get(key); ok {
 		return text, nil
@@ -88,8 +87,8 @@ func (x *expansion) blockText(b *blockPart) ([]byte, *Mistake) {
 	return text, mistake
 }
 
-// executeTemplate expands a template. If the text shows a missing value where that is a mistake, the
-// template is expanded once more, strictly: text/template then says which value it is.
+// executeTemplate expands a template. If the text has a missing value by mistake, a
+// strict second expansion finds it.
 func (x *expansion) executeTemplate(m *meteredFunctions, t *template.Template, dot any, line int) ([]byte, *Mistake) {
 	p := x.pass
 	canceled := p.Canceled
@@ -123,7 +122,6 @@ func (x *expansion) executeTemplate(m *meteredFunctions, t *template.Template, d
 	return nil, &Mistake{Line: line, Summary: `a value is null or missing, and would show as "<no value>"`, Hint: missingHint}
 }
 
-// expandBlock expands a block. The caller owns the text.
 func (x *expansion) expandBlock(b *blockPart) ([]byte, *Mistake) {
 	bound, err := b.set.takeCopy()
 	if err != nil {
@@ -135,8 +133,8 @@ func (x *expansion) expandBlock(b *blockPart) ([]byte, *Mistake) {
 
 var opening = []byte("{{")
 
-// expandAgain appends text, the output of a manifest with template actions in it, expanded until
-// there are none. masked is its output for masked data, not expanded yet.
+// expandAgain appends text, repeatedly expanded until it has no actions. masked is the
+// unexpanded output for masked data.
 func (x *expansion) expandAgain(m *textManifest, dst, text []byte, masked *maskedOutput) ([]byte, *Mistake) {
 	if masked != nil {
 		if mistake := x.expandMasked(m, masked); mistake != nil {
@@ -173,8 +171,6 @@ func (x *expansion) expandAgain(m *textManifest, dst, text []byte, masked *maske
 	return append(dst, text...), nil
 }
 
-// expandOutput expands output as a template of its own. decoders are in the place of the functions
-// of their names.
 func (x *expansion) expandOutput(m *meteredFunctions, decoders template.FuncMap, text []byte, d *Data) ([]byte, *Mistake) {
 	parsed, err := template.New(ownName).Funcs(m.functions).Funcs(decoders).Parse(string(text))
 	if err != nil {

@@ -13,21 +13,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 )
 
-// kustomizeEngine expands the manifests as text, and builds the kustomization whose files
-// they are, in memory. A first line "# file: NAME" names a file; without it a text of kind
-// Kustomization is kustomization.yaml, and others are "0.yaml", "1.yaml" … by their index.
-// An empty text is no file.
+// kustomizeEngine expands manifests as text and builds them as a kustomization in
+// memory. The first line "# file: NAME" names a file. Otherwise a Kustomization is
+// kustomization.yaml, and others are named by index: "0.yaml". Empty texts are no
+// files.
 type kustomizeEngine struct {
 	text *textEngine
 
 	mu    sync.Mutex
-	built map[tree.ID][]byte // by the id of the files; a build costs more than a millisecond
+	built map[tree.ID][]byte // by id of the files; a build takes over a millisecond
 }
 
-// maxBuilt bounds how many builds are cached.
 const maxBuilt = 1 << 10
 
-// stepsOfBuild is how many steps a build counts as.
+// stepsOfBuild is the cost of a build.
 const stepsOfBuild = 1 << 13
 
 func newKustomizeEngine(t *model.Template, o Options) (engine, []Mistake) {
@@ -38,10 +37,8 @@ func newKustomizeEngine(t *model.Template, o Options) (engine, []Mistake) {
 	return &kustomizeEngine{text: e.(*textEngine), built: map[tree.ID][]byte{}}, nil
 }
 
-// Reads implements engine.
 func (e *kustomizeEngine) Reads(field string) bool { return e.text.Reads(field) }
 
-// Expand implements engine.
 func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
 	shape.markUnknown()
 	texts, mistakes := e.text.expandManifests(p, d, s)
@@ -77,7 +74,7 @@ func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *S
 
 var fileLine = regexp.MustCompile(`^# file: *(\S+)[ \t]*\r?\n`)
 
-// kustomizeFiles returns the texts as files, and the index of the manifest of each name.
+// kustomizeFiles returns files, and the index of the manifest by file name.
 func kustomizeFiles(texts [][]byte) (files tree.Tree, at map[string]int, mistake *Mistake) {
 	var b tree.Builder
 	at = map[string]int{}
@@ -88,7 +85,7 @@ func kustomizeFiles(texts [][]byte) (files tree.Tree, at map[string]int, mistake
 		name := strconv.Itoa(i) + ".yaml"
 		if m := fileLine.FindSubmatch(text); m != nil {
 			name = string(m[1])
-		} else if kustomizationKind.Match(text) && !bytes.Contains(text, []byte("kustomize.toolkit.fluxcd.io/")) { // Flux's kind
+		} else if kustomizationKind.Match(text) && !bytes.Contains(text, []byte("kustomize.toolkit.fluxcd.io/")) { // not Flux's kind
 			name = "kustomization.yaml"
 		}
 		if err := b.Add(name, text); err != nil {
@@ -99,11 +96,9 @@ func kustomizeFiles(texts [][]byte) (files tree.Tree, at map[string]int, mistake
 	return b.Tree(), at, nil
 }
 
-// kustomizationKind matches a line of a kustomization, which is not parsed: a broken one must be
-// recognised too.
+// kustomizationKind matches a line, since broken kustomizations must match too.
 var kustomizationKind = regexp.MustCompile(`(?m)^kind: *["']?Kustomization["']?[ \t]*(#.*)?\r?$`)
 
-// buildMistakes returns the build's problems as mistakes in the manifests of the files.
 func buildMistakes(problems problem.List, at map[string]int) []Mistake {
 	var mistakes []Mistake
 	for _, p := range problems {

@@ -10,30 +10,28 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
-// Text from a workload's repository is data, never template. Output that contains "{{" is
-// expanded again, and may contain such data: in its text, or in an action that the platform
-// team composed. So where a team's text has characters of the template language, the
-// manifest is expanded a second time, with those characters masked in the data. An action
-// in the masked output was written by the platform team; without any, the output is
-// complete; and an action that contains masks would execute data, which is a mistake.
+// Text from a workload's repository is data, never a template. Output that contains
+// "{{" is expanded again and may contain such data, also in actions that the platform
+// team composed. If a team's text has template characters, the manifest is therefore
+// expanded a second time with these masked. Actions in the masked output are the
+// platform team's. Without any, the output is complete. Actions with masks would
+// execute data, which is a mistake.
 //
-// A team's names and labels have no such characters: they are checked when they are read.
-// That leaves the keys and values of manifests, and what templates copy of them into
-// .ConfigData.
+// Names and labels of teams are checked when read. That leaves the keys and values of
+// manifests, and what templates copy from them to .ConfigData.
 
-// A mask is as long as the character that it replaces.
+// Masks are as long as the character that they replace.
 const (
-	maskedBrace = '\x01' // for { and }
-	maskedOther = '\x02' // for all else that has a meaning in an action
+	maskedBrace = '\x01' // { and }
+	maskedOther = '\x02' // other characters with a meaning in an action
 
-	hiddenOpen  = '\x03' // for a "{" of data, in output that is expanded again
-	hiddenClose = '\x04' // for a "}"
+	hiddenOpen  = '\x03' // "{" of data in output that is expanded again
+	hiddenClose = '\x04' // "}" likewise
 )
 
-// maskInAction matches masks, plain or escaped by a function that quotes.
+// maskInAction matches masks, also escaped by a quoting function.
 var maskInAction = regexp.MustCompile(`[\x01\x02]|\\x0[12]|\\u000[12]`)
 
-// maskText replaces the characters of a text that have a meaning in a template.
 func maskText(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -46,12 +44,10 @@ func maskText(text string) string {
 	}, text)
 }
 
-// isInert reports whether a character has no meaning in an action, alone or with others.
 func isInert(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_./:@-+~%#,?&=;!", c) >= 0
 }
 
-// isMasked reports whether masking would change any of the texts.
 func isMasked(texts map[string]string) bool {
 	for key, value := range texts {
 		if maskText(key) != key || maskText(value) != value {
@@ -61,8 +57,8 @@ func isMasked(texts map[string]string) bool {
 	return false
 }
 
-// maskTeamData returns a copy of the data with the team's texts masked: its manifests, and the
-// values that a template has changed.
+// maskTeamData masks the team's texts in a copy: manifests, and values that a template
+// changed.
 func (d *Data) maskTeamData() *Data {
 	m := *d
 	m.original = nil
@@ -78,8 +74,7 @@ func (d *Data) maskTeamData() *Data {
 	return &m
 }
 
-// maskChanged returns a copy of a value, in which the texts that differ from before are
-// masked.
+// maskChanged masks texts that differ from before in a copy.
 func maskChanged(v, before any) any {
 	switch v := v.(type) {
 	case string:
@@ -131,10 +126,10 @@ func maskMap[K comparable](v, before map[K]any) map[K]any {
 	return c
 }
 
-// decoders are the functions whose result can have a brace where the text has none.
+// decoders are functions whose result may have a brace that the argument lacks.
 var decoders = []string{"b64dec", "b32dec", "decryptAES", "urlParse"}
 
-// maskedDecoders returns the decoders for masked data: they mask their results.
+// maskedDecoders mask their results.
 func maskedDecoders(of *meteredFunctions) template.FuncMap {
 	m := template.FuncMap{}
 	for _, name := range decoders {
@@ -159,15 +154,15 @@ func maskedDecoders(of *meteredFunctions) template.FuncMap {
 	return m
 }
 
-// maskedOutput is the output of a manifest for masked data. It is nil where no team's text can be
-// in the output.
+// maskedOutput is the output for masked data. It is nil if no team's text can be in the
+// output.
 type maskedOutput struct {
 	data *Data
 	text []byte
 }
 
-// newMaskedOutput returns the masked output of a manifest that has not changed its data yet; nil if
-// nothing has to be masked, or output is not expanded again.
+// newMaskedOutput returns nil if nothing is masked or output is not expanded again. It
+// must precede changes of the data.
 func (x *expansion) newMaskedOutput(m *textManifest) *maskedOutput {
 	if !x.scope.Team || x.engine.expansions < 2 || !x.data.HasChanges() && !isMasked(x.data.Manifests) && !m.decodes {
 		return nil
@@ -175,7 +170,6 @@ func (x *expansion) newMaskedOutput(m *textManifest) *maskedOutput {
 	return &maskedOutput{data: x.data.maskTeamData()}
 }
 
-// expandMasked expands a manifest for masked data.
 func (x *expansion) expandMasked(m *textManifest, t *maskedOutput) *Mistake {
 	for _, part := range m.parts {
 		switch {
@@ -200,15 +194,12 @@ func (x *expansion) expandMasked(m *textManifest, t *maskedOutput) *Mistake {
 	return nil
 }
 
-// isComplete reports whether nothing in the output has to be expanded again: all that looks
-// like an action is data.
 func (t *maskedOutput) isComplete() bool { return t != nil && !bytes.Contains(t.text, opening) }
 
 var closing = []byte("}}")
 
-// hideBraces returns the output with the braces that are data hidden from the parser, or a mistake
-// if data would be a part of an action. The masked output tells data from template: it must
-// be equal to the output, except for its masks.
+// hideBraces hides braces of data from the parser. It returns a mistake if data would
+// become part of an action: the masked output must equal the output except for masks.
 func (t *maskedOutput) hideBraces(text []byte) ([]byte, *Mistake) {
 	if t == nil {
 		return text, nil
@@ -238,7 +229,6 @@ func (t *maskedOutput) hideBraces(text []byte) ([]byte, *Mistake) {
 	return text, nil
 }
 
-// showBraces returns the output with the hidden braces restored.
 func (t *maskedOutput) showBraces(text []byte) []byte {
 	if t == nil {
 		return text
@@ -247,7 +237,6 @@ func (t *maskedOutput) showBraces(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte{hiddenClose}, []byte("}"))
 }
 
-// expandMaskedAgain expands the masked output again.
 func (x *expansion) expandMaskedAgain(t *maskedOutput) *Mistake {
 	if t == nil {
 		return nil
@@ -261,8 +250,8 @@ func (x *expansion) expandMaskedAgain(t *maskedOutput) *Mistake {
 	return nil
 }
 
-// dataWithBraces returns the mistake that a workload's repository wrote a template where Kalypso would
-// expand it. Published as it is, no cluster could use it.
+// dataWithBraces is the mistake of a template in a workload's repository where Kalypso
+// would expand it. Unexpanded, no cluster could use it.
 func dataWithBraces() *Mistake {
 	return &Mistake{
 		OfTeam:  true,
@@ -272,7 +261,7 @@ func dataWithBraces() *Mistake {
 	}
 }
 
-// dataAsTemplate returns the mistake that data of a team would be executed as a template.
+// dataAsTemplate is the mistake of data that would be executed.
 func dataAsTemplate() *Mistake {
 	return &Mistake{
 		Summary: "what a workload's repository wrote would become a part of the template, because the output is expanded again",

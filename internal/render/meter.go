@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
-// meteredFunctions holds the functions of templates, and the meter that counts their work.
 type meteredFunctions struct {
 	meter     templatefunc.Meter
 	functions template.FuncMap
@@ -24,26 +23,24 @@ func newMeteredFunctions() *meteredFunctions {
 	return m
 }
 
-// functionPool pools the functions that are not in use.
+// functionPool has unused functions.
 var functionPool = sync.Pool{New: func() any { return newMeteredFunctions() }}
 
-// parseFunctions only serve to parse templates; they are never called.
+// parseFunctions are never called.
 var parseFunctions = newMeteredFunctions().functions
 
-// templateSet is a template with all that it defines. Each expansion runs on a copy that
-// counts its own steps; copies are pooled.
+// templateSet is a template with its definitions. Each expansion uses a pooled copy
+// that counts its own steps.
 type templateSet struct {
 	parsed *template.Template
 	copies sync.Pool
 }
 
-// templateCopy is a copy of a set, with its own functions.
 type templateCopy struct {
 	functions *meteredFunctions
 	set       *template.Template
 }
 
-// takeCopy returns a copy that is not in use. The caller puts it back.
 func (s *templateSet) takeCopy() (*templateCopy, error) {
 	if b, ok := s.copies.Get().(*templateCopy); ok {
 		return b, nil
@@ -56,14 +53,14 @@ func (s *templateSet) takeCopy() (*templateCopy, error) {
 	return &templateCopy{m, set.Funcs(m.functions)}, nil
 }
 
-// weighName is the name of the function that counts what functions of text/template read. It
-// returns its argument, also to a template that calls it by name.
+// weighName is the function that counts what functions of text/template read. It
+// returns its argument.
 const weighName = "fairleadWeigh"
 
-// comparisons are the functions of text/template that read their arguments whole.
+// comparisons are the functions of text/template that read whole arguments.
 var comparisons = []string{"eq", "ne", "lt", "le", "gt", "ge", "index"}
 
-// weighPipe rewrites a pipeline so that the texts that it compares are counted.
+// weighPipe rewrites a pipeline to count the texts that it compares.
 func weighPipe(p *parse.PipeNode) {
 	if p == nil {
 		return
@@ -92,19 +89,17 @@ func weighPipe(p *parse.PipeNode) {
 	p.Cmds = cmds
 }
 
-// unweighed matches what weighIn has put into a pipeline.
+// unweighed matches what weighPipe inserted.
 var unweighed = regexp.MustCompile(`\(` + weighName + ` ([^()]*(?:\([^()]*\)[^()]*)*)\)|` + weighName + ` \| `)
 
-// weighCall returns a call of weigh, with the position of another command.
 func weighCall(at *parse.CommandNode, args ...parse.Node) *parse.CommandNode {
 	name := *at.Args[0].(*parse.IdentifierNode)
 	name.Ident = weighName
-	call := *at // with the reference to its text, which is not exported
+	call := *at // including its unexported text reference
 	call.Args = append([]parse.Node{&name}, args...)
 	return &call
 }
 
-// weighArgument wraps an argument of a pipeline's command in a call of weigh.
 func weighArgument(p *parse.PipeNode, c *parse.CommandNode, arg parse.Node) parse.Node {
 	switch arg.(type) {
 	case *parse.NumberNode, *parse.BoolNode, *parse.StringNode, *parse.NilNode, *parse.DotNode:

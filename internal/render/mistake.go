@@ -17,8 +17,8 @@ import (
 
 var errTooLong = errors.New("too much text")
 
-// text/template reports the position of an error in its text only:
-// "template: NAME:LINE:COLUMN: executing "NAME" at <WHAT>: WHY".
+// text/template reports positions only in its error text: "template: NAME:LINE:COLUMN:
+// executing "NAME" at <WHAT>: WHY".
 var (
 	errorPlace   = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (.*)$`)
 	executing    = regexp.MustCompile(`^executing "[^"]*" at <(.*?)>: (.*)$`)
@@ -29,8 +29,7 @@ var (
 	errorCalling = regexp.MustCompile(`^error calling (\w+): (.*)$`)
 )
 
-// mistakeOf translates an error of text/template; line is where the piece begins, for
-// errors without a position.
+// mistakeOf translates an error of text/template. line is the start of the piece.
 func mistakeOf(err error, line int) *Mistake {
 	if errors.Is(err, errTooLong) {
 		return &Mistake{Line: line, Summary: tooLongMistake(0).Summary}
@@ -53,15 +52,12 @@ func mistakeOf(err error, line int) *Mistake {
 	return m
 }
 
-// clampLine moves a mistake behind the end of a text, where more was expected, to the last
-// line.
+// clampLine moves a mistake after the end of a text to the last line.
 func (m *Mistake) clampLine(text string) *Mistake {
 	m.Line = min(m.Line, 1+strings.Count(strings.TrimRight(text, "\n"), "\n"))
 	return m
 }
 
-// explainMessage rewrites the known messages of text/template as sentences with a hint. at is the
-// action that failed.
 func (m *Mistake) explainMessage(at string) {
 	if f := noField.FindStringSubmatch(m.Summary); f != nil {
 		m.Summary = fmt.Sprintf("there is no field .%s", f[1])
@@ -80,7 +76,7 @@ func (m *Mistake) explainMessage(at string) {
 	}
 	if c := errorCalling.FindStringSubmatch(m.Summary); c != nil {
 		m.Summary = c[1] + ": " + c[2]
-		if c[1] == "fail" { // the message is the template's own
+		if c[1] == "fail" { // the template's own message
 			m.Summary = c[2]
 			return
 		}
@@ -91,8 +87,7 @@ func (m *Mistake) explainMessage(at string) {
 	}
 }
 
-// markInOutput rewords a mistake that is in the output of the template, which has no line in
-// the control plane.
+// markInOutput rewords a mistake in output, which has no line in the control plane.
 func (m *Mistake) markInOutput() *Mistake {
 	line := m.Line
 	m.Line = 0
@@ -105,7 +100,6 @@ func (m *Mistake) markInOutput() *Mistake {
 	return m
 }
 
-// helmOnly lists functions that Helm adds to sprig's, so that people expect them.
 var helmOnly = []string{"include", "tpl", "required", "lookup", "fromYaml", "toToml", "fromJson"}
 
 func functionHint(name string) string {

@@ -10,20 +10,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
-// part is a piece of a manifest: literal text, one field, or a template of its
-// own.
 type part struct {
 	literal []byte
 	field   *fieldPart
 	block   *blockPart
 }
 
-// fieldPart is {{ .Field }} or {{ .Manifests.key }}, optionally through quote: by
-// far the most frequent actions, done without text/template.
+// fieldPart is {{ .Field }} or {{ .Manifests.key }}, optionally with quote. These
+// frequent actions skip text/template.
 type fieldPart struct {
 	text  func(*Data) (string, bool)
 	quote bool
-	alone bool // it is the whole value of a key; see Shape
+	alone bool // the whole value of a key; see Shape
 	line  int
 	name  string
 }
@@ -31,15 +29,15 @@ type fieldPart struct {
 // blockPart is everything else. The fields that it reads decide which assignments share
 // its text.
 type blockPart struct {
-	index int // among all blocks of the engine, for the Pass
+	index int // unique in the engine
 	set   *templateSet
 	name  string // in the set
 	uses  *analysis
 	line  int
 }
 
-// cutManifest splits a parsed manifest into parts. A variable that is declared at the top level
-// is visible to all that follows, so that the rest stays one part.
+// cutManifest splits a manifest into parts. After a top-level variable the rest is one
+// part, since all of it sees the variable.
 func cutManifest(s *templateSet, text string) []part {
 	var parts []part
 	nodes := s.parsed.Root.Nodes
@@ -81,7 +79,7 @@ func lineAt(text string, pos parse.Pos) int {
 	return 1 + strings.Count(text[:min(int(pos), len(text))], "\n")
 }
 
-// newField returns the part for an action that needs no text/template; nil for others.
+// newField returns nil for an action that needs text/template.
 func newField(n *parse.ActionNode, text string) *fieldPart {
 	cmds := n.Pipe.Cmds
 	if len(cmds) == 0 || len(cmds) > 2 || len(cmds[0].Args) != 1 {
@@ -106,7 +104,6 @@ func newField(n *parse.ActionNode, text string) *fieldPart {
 	return f
 }
 
-// textFields are the fields of Data that are texts, textMaps those that are maps of texts.
 var (
 	textFields = map[string]func(*Data) string{
 		"DeploymentTargetName": func(d *Data) string { return d.DeploymentTargetName },
@@ -122,9 +119,8 @@ var (
 	}
 )
 
-// textAccessor returns the function that reads a text field of Data, or a key of its text
-// maps; nil for anything else. Where the value is piped on, a key that may be missing is
-// left to text/template: quote turns a missing value into an empty text.
+// textAccessor returns a reader of a text field or a key of a text map, else nil.
+// Missing keys with a pipe are for text/template: quote turns them into an empty text.
 func textAccessor(ident []string, piped bool) func(*Data) (string, bool) {
 	if field := textFields[ident[0]]; field != nil && len(ident) == 1 {
 		return func(d *Data) (string, bool) { return field(d), true }
@@ -146,26 +142,25 @@ func (f *fieldPart) appendText(dst []byte, d *Data, o Options) ([]byte, bool) {
 	return append(dst, text...), ok
 }
 
-// HasMissing reports whether a text shows a value that is null or missing.
+// HasMissing reports whether a text shows a null or missing value.
 func HasMissing(text []byte) bool { return bytes.Contains(text, noValue) }
 
-// noValue is what text/template prints for a missing key.
 var noValue = []byte("<no value>")
 
 const missingHint = "give it a value, or write {{ … | default \"…\" }} or {{ with … }}; https://github.com/fairlead-io/fairlead/blob/main/docs/reference/kalypso.md says how to publish it as Kalypso does meanwhile"
 
-// boundedBuffer fails the writes of a template that writes too much, or never ends.
+// boundedBuffer fails writes beyond the limits, which stops the template.
 type boundedBuffer struct {
 	text  bytes.Buffer
 	meter *templatefunc.Meter
 }
 
-// maxSteps bounds an expansion. A write is a step, and one more for every bytesPerStep bytes.
-// Each round of a loop and each call of a template writes at least once: see countSteps. The
-// work of functions counts on the same meter.
+// maxSteps bounds an expansion. A write costs one step, and one for every bytesPerStep
+// bytes. Each loop round and template call writes at least once: see countSteps.
+// Functions use the same meter.
 const maxSteps = 1 << 20
 
-// bytesPerStep is how much text can be written in the time of a step.
+// bytesPerStep is the text written in the time of a step.
 const bytesPerStep = 256
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {
@@ -178,9 +173,8 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// countSteps makes every round of a loop and every call of a template write, if only an
-// empty text: text/template can be stopped by a failed write only. The texts that its own
-// functions compare are weighed.
+// countSteps makes every loop round and template call write, since only a failed write
+// stops text/template. It also weighs compared texts.
 func countSteps(t *template.Template) {
 	for _, named := range t.Templates() {
 		if named.Tree == nil || named.Root == nil {

@@ -6,24 +6,22 @@ import (
 	"sync/atomic"
 )
 
-// Pass is one run over the assignments of a model. It caches the texts that
-// assignments share for as long as the run takes. It may be used concurrently;
-// the zero value is ready to use.
+// Pass is one run over the assignments of a model. It caches shared texts during the
+// run. It is safe for concurrent use; the zero value is ready to use.
 type Pass struct {
-	// Canceled reports whether the texts are no longer wanted; nil if they always are.
-	// It must be safe for concurrent use.
+	// Canceled reports whether the texts are unwanted. It may be nil and must be safe
+	// for concurrent use.
 	Canceled func() bool
-	// MaxSteps bounds the work of the pass, in steps of templates; 0 for the default.
+	// MaxSteps bounds the work in steps of templates; 0 is the default.
 	MaxSteps int64
 
 	texts    textCache
 	finished atomic.Bool
 	spent    atomic.Int64
-	engines  sync.Map // the steps of each, as *atomic.Int64
+	engines  sync.Map // steps of each, as *atomic.Int64
 }
 
-// maxPassSteps bounds the work of a pass, far above that of a fleet of 100,000 assignments: it
-// is about a minute.
+// maxPassSteps is about a minute, far above the needs of 100,000 assignments.
 const maxPassSteps = 1 << 29
 
 // Exhausted reports whether the pass has used up its steps.
@@ -31,14 +29,12 @@ func (p *Pass) Exhausted() bool {
 	return !p.finished.Load() && p.spent.Load() > cmp.Or(p.MaxSteps, maxPassSteps)
 }
 
-// Finish ends the pass. Its texts may still be rendered again: neither MaxSteps nor Canceled
-// applies to that any more.
+// Finish ends the pass. Its texts may be rendered again, without MaxSteps and Canceled.
 func (p *Pass) Finish() { p.finished.Store(true) }
 
 // IsFinished reports whether the pass has ended.
 func (p *Pass) IsFinished() bool { return p.finished.Load() }
 
-// chargeEngine adds steps to the work of the pass and to that of an engine.
 func (p *Pass) chargeEngine(e engine, steps int) {
 	p.spent.Add(int64(steps))
 	of, ok := p.engines.Load(e)
@@ -48,10 +44,10 @@ func (p *Pass) chargeEngine(e engine, steps int) {
 	of.(*atomic.Int64).Add(int64(steps))
 }
 
-// Charge adds steps of work that no template did, such as the validation of values.
+// Charge adds steps of other work, such as validation.
 func (p *Pass) Charge(steps int) { p.spent.Add(int64(steps)) }
 
-// Steps returns the steps of the pass that a template took.
+// Steps returns the steps that a template took.
 func (p *Pass) Steps(t *Template) int64 {
 	engine := t.engine
 	if k, ok := engine.(*kustomizeEngine); ok {
@@ -63,7 +59,6 @@ func (p *Pass) Steps(t *Template) int64 {
 	return 0
 }
 
-// memoKey identifies a part of a template, and the data that it reads.
 type memoKey struct {
 	engine      *textEngine
 	block       int
@@ -71,8 +66,7 @@ type memoKey struct {
 	scope       any
 }
 
-// maxTexts bounds a cache: where every assignment has values of its own, nothing is
-// shared, and caching would cost memory for nothing.
+// maxTexts bounds a cache, which is useless if nothing is shared.
 const maxTexts = 1 << 13
 
 // textCache caches expanded blocks. The zero value is ready to use.
@@ -97,13 +91,12 @@ func (t *textCache) put(key memoKey, text []byte) {
 	t.known[key] = text
 }
 
-// readsOnlyValues reports whether the text of a block depends on the values alone.
 func (b *blockPart) readsOnlyValues() bool {
 	return b.uses.reads&fieldBits["ConfigData"] != 0 && b.uses.reads&^valueFields == 0
 }
 
-// sharedKey returns the key of the data that a block reads, and whether assignments share
-// them.
+// sharedKey returns the key of the data that a block reads; false if assignments do not
+// share them.
 func (b *blockPart) sharedKey(s Scope) (any, bool) {
 	switch reads := b.uses.reads; {
 	case reads&^fieldSet("Environment") == 0:

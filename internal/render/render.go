@@ -1,22 +1,16 @@
 // Package render turns templates and data into text.
 //
-// A [Template] is compiled once and expanded for many assignments. An engine
-// does the expanding: text (Go text/template with hermetic functions) or kustomize
-// (the expanded texts are the files of a kustomization, built in memory).
+// A [Template] is compiled once and expanded for many assignments, by the engine text
+// (text/template with hermetic functions) or kustomize (a build in memory).
 //
-// What the package keeps true:
-//   - Expanding is a function of the template and the data: no clock, environment,
-//     randomness or network is in reach of a template, and what one assignment does
-//     to its data is not seen by another. The templates of one assignment share their
-//     data: a change (set, unset, merge) is seen by those that are expanded later.
-//   - A mistake is reported at its line of the template; a missing value is a
-//     mistake, not the text "<no value>".
-//   - Output that contains "{{" is expanded again, as Kalypso does, but a bounded
-//     number of times.
+// Expansion is a function of template and data: templates reach no clock, environment,
+// randomness or network. An assignment's changes to its data are visible only to its
+// own later templates. Mistakes have their line in the template; a missing value is a
+// mistake, not "<no value>". Output with "{{" is expanded again, as in Kalypso, but not
+// without end.
 //
-// Speed comes from one idea: a template is cut into parts, and a part that reads
-// only what many assignments share (their values, their cluster type, their
-// target) is expanded once for all of them. See [Pass].
+// For speed, a template is cut into parts, and parts that read only shared data
+// (values, cluster type, target) are expanded once. See [Pass].
 package render
 
 import (
@@ -40,21 +34,20 @@ type Data struct {
 	Manifests            map[string]string
 	ClusterType          string
 	ConfigData           map[string]any
-	// DependsOn has the names of the deployment targets on the same cluster type
-	// that this one waits for, sorted.
+	// DependsOn has the sorted names of targets on the same cluster type that this one
+	// waits for.
 	DependsOn []string
 
-	original *Data // the data before a template changed them; nil if none did
+	original *Data // before a template changed them, or nil
 }
 
-// Scope identifies the data that assignments share: equal keys mean equal data
-// within one Pass (for Values: always). The keys must be comparable.
+// Scope identifies shared data: equal keys mean equal data within a Pass (for Values:
+// always). Keys must be comparable.
 type Scope struct {
 	ClusterType any           // .Environment, .ClusterType
 	Target      any           // .Environment, .DeploymentTargetName, .Workspace, .Workload, .Labels, .Manifests
 	Values      values.Digest // .Environment, .ConfigData
-	// Team marks a target of a workload's repository: its texts are data, and are never
-	// expanded as a template.
+	// Team marks a target of a workload's repository: its texts are never expanded.
 	Team bool
 }
 
@@ -62,40 +55,36 @@ type Scope struct {
 type Mistake struct {
 	Manifest, Line int
 	Summary, Hint  string
-	OfTeam         bool // it is in what a workload's repository wrote
+	OfTeam         bool // a workload's repository caused it
 }
 
 // engine expands the manifests of one template.
 type engine interface {
-	// Expand appends the text of the file to dst, or returns the mistakes that
-	// prevent it. It records the text's shape, unless that is nil. A template may
-	// change the data, but not what they share with others.
+	// Expand appends the text to dst, or returns the mistakes. It records the shape
+	// unless that is nil. A template may change the data, but not shared data.
 	Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake)
-	// Reads reports whether the template reads a field of Data.
 	Reads(field string) bool
 }
 
-// Template is a compiled template. It may be used concurrently.
+// Template is a compiled template. It is safe for concurrent use.
 type Template struct {
 	Model  *model.Template
 	engine engine
 }
 
-// Options control how templates are expanded.
+// Options control the expansion of templates.
 type Options struct {
-	// PublishMissing renders a value that is null or missing as "<no value>", as Kalypso
-	// does, instead of reporting a mistake.
+	// PublishMissing renders null and missing values as "<no value>", as Kalypso does.
 	PublishMissing bool
 }
 
-// engines maps the name in a template's annotation to its engine.
 var engines = map[string]func(*model.Template, Options) (engine, []Mistake){
 	"text":      newTextEngine,
 	"kustomize": newKustomizeEngine,
 }
 
-// Compile prepares a template with the default options. The problems are those that can be
-// found without data; a template that has some can still be expanded, to find more.
+// Compile prepares a template with the default options. A template with problems can
+// still be expanded, to find more.
 func Compile(t *model.Template) (*Template, problem.List) { return Options{}.Compile(t) }
 
 // Compile prepares a template to be expanded with these options.
@@ -103,7 +92,7 @@ func (o Options) Compile(t *model.Template) (*Template, problem.List) {
 	compiled := &Template{Model: t}
 	newEngine, ok := engines[t.Engine]
 	if !ok {
-		return compiled, nil // the model has a problem about it
+		return compiled, nil // the model reports it
 	}
 	engine, mistakes := newEngine(t, o)
 	var problems problem.List
@@ -114,8 +103,8 @@ func (o Options) Compile(t *model.Template) (*Template, problem.List) {
 	return compiled, problems
 }
 
-// Expand appends the template's text for the data to dst, and records its shape
-// (which may be nil).
+// Expand appends the template's text for the data to dst and records its shape, which
+// may be nil.
 func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
 	if t.engine == nil {
 		shape.markUnknown()
@@ -127,7 +116,6 @@ func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) (
 // Reads reports whether the template reads a field of Data, such as "Namespace".
 func (t *Template) Reads(field string) bool { return t.engine != nil && t.engine.Reads(field) }
 
-// templatesPage is where the documentation of templates is.
 const templatesPage = "https://github.com/fairlead-io/fairlead/blob/main/docs/reference/templates.md"
 
 // Problem returns a mistake as a problem at its line in the control plane.
@@ -142,9 +130,9 @@ func (t *Template) Problem(m *Mistake) problem.Problem {
 
 var separator = []byte("---\n")
 
-// joinDocuments separates dst[body:], the document that was appended last, from those before it
-// in the file that begins at start: with a "---" line, unless one side is empty. A
-// document that does not end in a newline gets one (Kalypso makes broken YAML of it, Q17).
+// joinDocuments separates dst[body:] from earlier documents of the file, which begins
+// at start, by "---" unless either is empty. It adds a missing newline, without which
+// Kalypso makes broken YAML (Q17).
 func joinDocuments(dst []byte, start, body int) []byte {
 	if body == len(dst) || body == start {
 		return dst
@@ -156,15 +144,14 @@ func joinDocuments(dst []byte, start, body int) []byte {
 	return slices.Insert(dst, body, append(between, separator...)...)
 }
 
-// maxOutput bounds the text that one template may make: Kubernetes refuses objects
-// over 1 MiB, and a file holds a few at most.
+// maxOutput bounds a template's text: Kubernetes refuses objects over 1 MiB, and files
+// hold few.
 const maxOutput = 4 << 20
 
 func tooLongMistake(manifest int) Mistake {
 	return Mistake{Manifest: manifest, Summary: fmt.Sprintf("the template makes more than %d MiB of text", maxOutput>>20)}
 }
 
-// fieldNames lists the fields of Data, for hints.
 var fieldNames = []string{
 	"DeploymentTargetName", "Namespace", "Environment", "Workspace", "Workload",
 	"Labels", "Manifests", "ClusterType", "ConfigData", "DependsOn",

@@ -6,24 +6,22 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// textEngine expands manifests with text/template.
 type textEngine struct {
 	options    Options
 	manifests  []textManifest
 	blocks     int
 	reads      fields
 	expansions int
-	valueTexts textCache // of blocks that read values only
+	valueTexts textCache // of blocks that only read values
 }
 
 type textManifest struct {
 	parts   []part
-	mutates bool // it may change the data
-	decodes bool // it calls one of the decoders
+	mutates bool
+	decodes bool // calls one of the decoders
 }
 
-// ownName is the name that a manifest is parsed under. No {{define}} uses it, so that the
-// Template "c" may define "c".
+// ownName is no valid Template name, so it cannot collide with {{define}}.
 const ownName = "·manifest"
 
 func newTextEngine(t *model.Template, o Options) (engine, []Mistake) {
@@ -35,7 +33,7 @@ func newTextEngine(t *model.Template, o Options) (engine, []Mistake) {
 			mistake := mistakeOf(err, 1).clampLine(m.Text)
 			mistake.Manifest = i
 			mistakes = append(mistakes, *mistake)
-			e.manifests = append(e.manifests, textManifest{}) // go on: the others may have mistakes too
+			e.manifests = append(e.manifests, textManifest{}) // others may have mistakes too
 			continue
 		}
 		e.manifests = append(e.manifests, e.compileManifest(parsed, m.Text))
@@ -44,7 +42,7 @@ func newTextEngine(t *model.Template, o Options) (engine, []Mistake) {
 }
 
 func (e *textEngine) compileManifest(t *template.Template, text string) textManifest {
-	if t.Tree == nil || t.Root == nil { // nothing but {{define}}
+	if t.Tree == nil || t.Root == nil { // only {{define}}
 		return textManifest{}
 	}
 	a := analyseTemplate(t, t.Root)
@@ -71,10 +69,8 @@ func (e *textEngine) compileManifest(t *template.Template, text string) textMani
 	return m
 }
 
-// Reads implements engine.
 func (e *textEngine) Reads(field string) bool { return e.reads&fieldBits[field] != 0 }
 
-// Expand implements engine.
 func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
 	x := expansion{p, e, d, s, shape}
 	start := len(dst)
@@ -98,7 +94,6 @@ func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape)
 	return dst, nil
 }
 
-// expandManifests returns the text of each manifest, for engines that build on them.
 func (e *textEngine) expandManifests(p *Pass, d *Data, s Scope) ([][]byte, []Mistake) {
 	x := expansion{p, e, d, s, nil}
 	var out [][]byte

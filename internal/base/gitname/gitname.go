@@ -1,8 +1,8 @@
 // Package gitname checks the names of branches and the paths of folders as Git does.
 //
-// What the package keeps true: Git accepts every name that passes, on every system, and
-// reads it as a branch or a folder and nothing else. Names that a file system takes for .git are
-// refused as Git refuses them (core.protectHFS and core.protectNTFS), whatever the system.
+// What the package keeps true: Git accepts every name that passes, on every system, as a branch or
+// folder and nothing else. Names that some file system takes for .git are refused, as with
+// core.protectHFS and core.protectNTFS.
 package gitname
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// unsafeBranch matches what git check-ref-format refuses, and a leading refs/ or heads/, which would
-// name another reference.
+// unsafeBranch matches what git check-ref-format refuses, and refs/ or heads/, which would name
+// another reference.
 var unsafeBranch = regexp.MustCompile(`^[/-]|^(refs|heads)/|^@?$|^HEAD$|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/$|\.$|(^|/)\.|\.lock(/|$)`)
 
-// BranchHint describes the names that pass CheckBranch.
+// BranchHint describes names that pass CheckBranch.
 const BranchHint = "letters, digits, - and / are good; no refs/ or heads/ before it"
 
-// maxBranch bounds a name: servers keep branches in files.
+// maxBranch bounds a name, because servers keep branches in files.
 const maxBranch = 240
 
-// CheckBranch returns why a branch cannot have this name; nil if it can.
+// CheckBranch returns an error if name is not valid for a branch.
 func CheckBranch(name string) error {
 	if unsafeBranch.MatchString(name) || !utf8.ValidString(name) || len(name) > maxBranch || strings.ContainsFunc(name, unicode.IsControl) {
 		return fmt.Errorf("%q cannot be the name of a branch", name)
@@ -34,10 +34,9 @@ func CheckBranch(name string) error {
 	return nil
 }
 
-// CheckEnvironment returns why an environment cannot have this name, though a branch can; nil
-// if it can. In the GitOps repository Fairlead proposes the output of one from the branch
-// fairlead/<environment>, and other changes from branches below fairlead/change and fairlead/copy:
-// Git cannot have both.
+// CheckEnvironment returns an error for branch names that an environment cannot have. Fairlead
+// proposes outputs from fairlead/<environment> and other changes from below fairlead/change and
+// fairlead/copy; Git cannot have both.
 func CheckEnvironment(name string) error {
 	if name != "change" && name != "copy" {
 		return nil
@@ -45,8 +44,7 @@ func CheckEnvironment(name string) error {
 	return fmt.Errorf("an environment cannot have the name %q: Git has no branch fairlead/%s beside fairlead/%s/…, which Fairlead proposes other changes from", name, name, name)
 }
 
-// CheckFolder returns why a folder of a repository cannot be at this path, which is
-// written from the root with or without "./" before it; nil if it can.
+// CheckFolder returns an error unless a path from the root is valid for a folder.
 func CheckFolder(folder string) error {
 	clean := path.Join(".", folder)
 	if clean == ".." || strings.HasPrefix(clean, "../") {
@@ -70,8 +68,7 @@ func CheckFolder(folder string) error {
 	return nil
 }
 
-// IsFolder reports whether a name can be that of one folder that people see: it does not
-// begin with a dot.
+// IsFolder reports whether name is valid for one folder that is not hidden.
 func IsFolder(name string) bool {
 	if name == "" || name[0] == '.' {
 		return false
@@ -79,8 +76,7 @@ func IsFolder(name string) bool {
 	return isPlain(name) || !strings.Contains(name, "/") && CheckFolder(name) == nil
 }
 
-// isPlain reports whether a name has only characters that are safe everywhere. It is the
-// fast path: IsFolder is called for every object of a fleet.
+// isPlain is the fast path: IsFolder is called for every object of a fleet.
 func isPlain(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {
@@ -90,12 +86,11 @@ func isPlain(name string) bool {
 	return name[len(name)-1] != '.'
 }
 
-// isDotGit reports whether a file system takes a name for .git: macOS ignores some
-// characters, Windows what comes after a colon and spaces and dots at the end, and has
-// short names.
+// isDotGit reports whether a file system takes a name for .git. macOS ignores some characters;
+// Windows ignores final spaces and dots and anything after a colon, and has short names.
 func isDotGit(name string) bool {
 	seen := strings.Map(func(r rune) rune {
-		// HFS+ leaves these out when it compares names.
+		// HFS+ ignores these.
 		if r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff {
 			return -1
 		}

@@ -1,8 +1,8 @@
 // Package kubename checks the names and labels of Kubernetes objects.
 //
-// What the package keeps true: an API server accepts what passes, by RFC 1123 and
-// apimachinery's validation. The checks are loops rather than regular expressions: they run
-// for every label of every target of every model.
+// What the package keeps true: an API server accepts what passes, by RFC 1123 and apimachinery's
+// validation. The checks are loops instead of regular expressions, since they run for every label
+// of every target.
 package kubename
 
 import (
@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	// MaxLabel is the longest label value, and the longest name of a namespace, in bytes.
+	// MaxLabel is the maximum length of a label value and of a namespace, in bytes.
 	MaxLabel = 63
-	// maxName is the longest name of most objects, and the longest key of a ConfigMap.
-	maxName = 253
+	maxName  = 253
 )
 
-// Check returns why an object cannot have this name (DNS subdomain, RFC 1123).
+// Check returns an error unless name is a DNS subdomain (RFC 1123).
 func Check(name string) error {
 	if len(name) > maxName {
 		return fmt.Errorf("the name is %d characters long; %d is the limit", len(name), maxName)
@@ -28,10 +27,10 @@ func Check(name string) error {
 	return nil
 }
 
-// CheckLabelKey returns why a label cannot have this key.
+// CheckLabelKey returns an error unless key is valid for a label.
 func CheckLabelKey(key string) error { return CheckKey("label", key) }
 
-// CheckKey returns why what is written as a label is, such as a taint, cannot have this key.
+// CheckKey is CheckLabelKey for other things with label syntax, such as a taint.
 func CheckKey(what, key string) error {
 	prefix, name, prefixed := strings.Cut(key, "/")
 	if !prefixed {
@@ -46,10 +45,10 @@ func CheckKey(what, key string) error {
 	return nil
 }
 
-// CheckLabelValue returns why a label cannot have this value.
+// CheckLabelValue returns an error unless value is valid for a label.
 func CheckLabelValue(value string) error { return CheckValue("label", value) }
 
-// CheckValue returns why what is written as a label is, such as a taint, cannot have this value.
+// CheckValue is CheckLabelValue for other things with label syntax, such as a taint.
 func CheckValue(what, value string) error {
 	if len(value) > MaxLabel {
 		return fmt.Errorf("%q cannot be the value of a %s: it is %d characters long, and %d is the limit", value, what, len(value), MaxLabel)
@@ -60,7 +59,7 @@ func CheckValue(what, value string) error {
 	return nil
 }
 
-// IsDataKey reports whether a ConfigMap can have the key.
+// IsDataKey reports whether key is valid in a ConfigMap.
 func IsDataKey(key string) bool {
 	for i := range len(key) {
 		if !isAlphanumeric(key[i]) && strings.IndexByte("-._", key[i]) < 0 {
@@ -70,18 +69,17 @@ func IsDataKey(key string) bool {
 	return key != "" && key != "." && !strings.HasPrefix(key, "..") && len(key) <= maxName
 }
 
-// IsDNSLabel reports whether a text is a DNS label: it can be part of the names of
-// branches, folders and namespaces.
+// IsDNSLabel reports whether text is a DNS label, valid in names of branches, folders and
+// namespaces.
 func IsDNSLabel(text string) bool {
 	return len(text) <= MaxLabel && IsLongLabel(text)
 }
 
-// IsLongLabel is [IsDNSLabel], however long the text is.
+// IsLongLabel is [IsDNSLabel] without a limit of length.
 func IsLongLabel(text string) bool {
 	return text != "" && isWord(text, "-") && strings.ToLower(text) == text
 }
 
-// isSubdomain reports whether a name is DNS labels with dots between them.
 func isSubdomain(name string) bool {
 	for part := range strings.SplitSeq(name, ".") {
 		if !IsLongLabel(part) {
@@ -91,8 +89,7 @@ func isSubdomain(name string) bool {
 	return true
 }
 
-// isWord reports whether a text is empty, or letters, digits and the others, with
-// a letter or digit at both ends.
+// isWord accepts "".
 func isWord(text, others string) bool {
 	for i := range len(text) {
 		end := i == 0 || i == len(text)-1

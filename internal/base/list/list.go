@@ -1,12 +1,12 @@
-// Package list converts lists, and orders their elements.
+// Package list converts lists and compares their elements.
 //
-// What the package keeps true: the result of a conversion has an element for each element of the list,
-// in its order, and is nil for an empty list.
+// What the package keeps true: a conversion keeps number and order of the elements, and returns nil
+// for an empty list.
 package list
 
 import "slices"
 
-// Convert returns the results of f for the elements of a list.
+// Convert returns the results of f for all elements.
 func Convert[T, R any](all []T, f func(T) R) []R {
 	var results []R
 	for _, one := range all {
@@ -15,7 +15,7 @@ func Convert[T, R any](all []T, f func(T) R) []R {
 	return results
 }
 
-// AddMissing appends those elements that a list does not have.
+// AddMissing appends the elements that all lacks.
 func AddMissing[T comparable](all []T, more ...T) []T {
 	for _, one := range more {
 		if !slices.Contains(all, one) {

@@ -1,10 +1,9 @@
-// Package panics turns a panic into an error with an id and a stack, so that it ends one piece
-// of work and not the process.
+// Package panics turns a panic into an error with an id and a stack, so that it ends one piece of
+// work and not the process.
 //
-// What the package keeps true: a [Barrier] reports each panic once, with its stack; the error
-// that people see has an id and a kind, and never the value of the panic, which may quote a
-// file; the same panic at the same place has the same id; a [Relay] passes a panic in a
-// goroutine on to the one that waits for it.
+// What the package keeps true: a [Barrier] reports each panic once, with its stack. The error has
+// an id and a kind, but never the panic's value, which may quote a file. The same panic at the same
+// place has the same id. A [Relay] passes a panic on to the waiting goroutine.
 package panics
 
 import (
@@ -17,32 +16,31 @@ import (
 	"sync"
 )
 
-// Error is a panic that was recovered.
+// Error is a recovered panic.
 type Error struct {
-	// ID is the same for the same panic at the same place.
+	// ID is equal for the same panic at the same place.
 	ID string
-	// Kind is the text of an error of the runtime, which quotes no data, and otherwise the
-	// type of what the program panicked with.
+	// Kind is the text of a runtime error, which quotes no data, or else the type of the panic's
+	// value.
 	Kind string
-	// Stack has a function and its line for each call, the innermost first.
+	// Stack has each call's function and line, innermost first.
 	Stack string
 }
 
-// Error names the panic by its id.
+// Error includes the id.
 func (e *Error) Error() string {
 	return fmt.Sprintf("internal error %s (%s); this is a defect of Fairlead, and its log has the stack under this id", e.ID, e.Kind)
 }
 
-// Barrier keeps a panic inside of the work that it happens in. The zero Barrier is ready.
+// Barrier confines panics to the work in which they occur. The zero value is ready to use.
 type Barrier struct {
-	// Before, unless nil, is called before each piece of work with its name and its owner.
-	// Tests panic in it.
+	// Before, if not nil, is called before each piece of work. Tests panic in it.
 	Before func(work, owner string)
-	// Report, unless nil, is called with each recovered panic.
+	// Report, if not nil, is called with each recovered panic.
 	Report func(work, owner string, e *Error)
 }
 
-// Run calls do and returns its error, or the panic in it as an [*Error].
+// Run calls do and returns its error, or a panic as an [*Error].
 func (b Barrier) Run(work, owner string, do func() error) (err error) {
 	defer func() {
 		if e := toError(recover()); e != nil {
@@ -58,9 +56,8 @@ func (b Barrier) Run(work, owner string, do func() error) (err error) {
 	return do()
 }
 
-// RunLibrary calls do, in which a library parses what users wrote, and returns its error. A panic
-// becomes an error about the text that does not quote it. A stack overflow cannot be recovered:
-// bound the depth before.
+// RunLibrary calls do, which parses user input with a library. The error of a panic does not quote
+// the input. A stack overflow is not recoverable: bound the depth first.
 func RunLibrary(name string, do func() error) error {
 	err := Barrier{}.Run(name, "", do)
 	var panicked *Error
@@ -70,20 +67,20 @@ func RunLibrary(name string, do func() error) error {
 	return err
 }
 
-// Is reports whether an error is, or comes of, a panic.
+// Is reports whether err is or wraps a panic.
 func Is(err error) bool {
 	var e *Error
 	return errors.As(err, &e)
 }
 
-// Relay passes the first panic of several goroutines on to the one that waits for them. The
-// zero Relay is ready.
+// Relay passes the first panic of several goroutines to the waiting one. The zero value is ready to
+// use.
 type Relay struct {
 	mu    sync.Mutex
 	first *Error
 }
 
-// Run calls do and keeps its panic, if it is the first.
+// Run calls do and keeps the first panic.
 func (r *Relay) Run(do func()) {
 	defer func() {
 		if e := toError(recover()); e != nil {
@@ -97,7 +94,7 @@ func (r *Relay) Run(do func()) {
 	do()
 }
 
-// Raise panics with the panic that Run kept, if any, with the stack of its goroutine.
+// Raise repeats the kept panic, if any, with its original stack.
 func (r *Relay) Raise() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,8 +103,6 @@ func (r *Relay) Raise() {
 	}
 }
 
-// toError returns what recover returned as an error, or nil for nil. An [*Error] that a Relay
-// raised is returned as it is.
 func toError(value any) *Error {
 	if value == nil {
 		return nil
@@ -119,24 +114,21 @@ func toError(value any) *Error {
 	if err, ok := value.(runtime.Error); ok {
 		e.Kind = err.Error()
 	}
-	within, _, _ := strings.Cut(e.Stack, barrierName) // wherever the work began, it is the same panic
+	within, _, _ := strings.Cut(e.Stack, barrierName) // the id does not depend on the caller of Run
 	sum := sha256.Sum256([]byte(e.Kind + "\n" + within))
 	e.ID = hex.EncodeToString(sum[:6])
 	return e
 }
 
-// barrierName is the function that begins a piece of work, as a stack names it.
 const barrierName = "panics.Barrier.Run\n"
 
-// maxFrames bounds the calls that a stack shows.
 const maxFrames = 100
 
-// formatStack returns the calls that led to the panic that is being recovered.
 func formatStack() string {
 	pcs := make([]uintptr, maxFrames)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
 	var b strings.Builder
-	panicked := false // the calls before are those of recovering
+	panicked := false
 	for {
 		f, more := frames.Next()
 		if panicked {

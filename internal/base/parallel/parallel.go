@@ -1,10 +1,9 @@
-// Package parallel calls a function for many items, a limited number at a time.
+// Package parallel calls a function for many items with limited concurrency.
 //
-// What the package keeps true: when [Each] returns, every call that it started has ended; a
-// panic in a call is raised in the goroutine that called Each.
+// What the package keeps true: when [Each] returns, all its calls have ended. A panic in a call is
+// raised in the caller's goroutine.
 //
-// errgroup.Group with SetLimit would save three lines of Each and none of EachInOrder: it has no
-// results in order, and its calls would have to go through the same [panics.Relay].
+// errgroup.Group would save three lines in Each and none in EachInOrder.
 package parallel
 
 import (
@@ -13,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 )
 
-// Each calls fn(i, items[i]) for every item, at most limit (but at least one) at a time, and
-// waits for all calls.
+// Each calls fn(i, items[i]) for every item, at most limit (at least one) at a time, and waits for
+// all calls.
 func Each[T any](limit int, items []T, fn func(i int, item T)) {
 	room := make(chan struct{}, max(limit, 1))
 	var wait sync.WaitGroup
@@ -30,8 +29,8 @@ func Each[T any](limit int, items []T, fn func(i int, item T)) {
 	relay.Raise()
 }
 
-// EachInOrder calls do for the numbers below n, at most limit at a time, and use with each result,
-// in the order of the numbers. It returns the first error of use.
+// EachInOrder calls do for 0 to n-1, at most limit at a time, and use with the results in order. It
+// returns the first error of use.
 func EachInOrder[T any](limit, n int, do func(i int) T, use func(T) error) error {
 	var wait sync.WaitGroup
 	defer wait.Wait()

@@ -1,8 +1,7 @@
-// Package pattern compiles regular expressions that users write, within bounds.
+// Package pattern compiles regular expressions of users, within bounds.
 //
-// What the package keeps true: an expression has at most [MaxSize] instructions, which is
-// checked before it is compiled; and matching a text takes at most its length times the
-// [Pattern.Size]. An expression that is too large is a user's mistake, as bad syntax is.
+// What the package keeps true: an expression has at most [MaxSize] instructions, checked before
+// compiling. Matching takes at most the text's length times [Pattern.Size].
 package pattern
 
 import (
@@ -14,28 +13,25 @@ import (
 )
 
 const (
-	// MaxSize is the most instructions of an expression.
-	MaxSize = 10_000
-	// maxText is the longest expression that is parsed, in bytes.
-	maxText = 64 << 10
-	// maxKnown bounds a Cache.
+	// MaxSize is the maximum number of instructions of an expression.
+	MaxSize  = 10_000
+	maxText  = 64 << 10
 	maxKnown = 256
 )
 
 // Pattern is a compiled expression.
 type Pattern struct {
 	*regexp.Regexp
-	// Size is about the number of its instructions.
+	// Size is the approximate number of instructions.
 	Size int
-	// Lookahead is how far a match may look beyond its end, in bytes; -1 means to the end of
-	// the text.
+	// Lookahead is how many bytes a match may look beyond its end; -1 for all.
 	Lookahead int
 }
 
-// ErrLarge is why an expression that is too large was refused.
+// ErrLarge means that an expression is too large.
 var ErrLarge = errors.New("the regular expression is too large")
 
-// Compile compiles an expression as regexp.Compile does, and refuses one that is too large.
+// Compile is regexp.Compile, but refuses expressions that are too large.
 func Compile(text string) (*Pattern, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("%w: %d bytes long, and %d is the limit", ErrLarge, len(text), maxText)
@@ -52,7 +48,6 @@ func Compile(text string) (*Pattern, error) {
 	return p, err
 }
 
-// countInstructions is about the number of instructions of an expression, up to a little over MaxSize.
 func countInstructions(re *syntax.Regexp) int {
 	n := 1
 	switch re.Op {
@@ -70,8 +65,8 @@ func countInstructions(re *syntax.Regexp) int {
 	return min(n, MaxSize+1)
 }
 
-// maxLookahead returns how far a match of the expression may look beyond its end. An expression of
-// bounded length looks no further than that; one repeated character looks at the next.
+// maxLookahead returns the width of an expression if that is bounded, and one character for a
+// repeated character.
 func maxLookahead(re *syntax.Regexp) int {
 	for re.Op == syntax.OpCapture {
 		re = re.Sub[0]
@@ -87,9 +82,8 @@ func maxLookahead(re *syntax.Regexp) int {
 	return -1
 }
 
-const maxRune = 4 // bytes
+const maxRune = 4
 
-// maxWidth is the longest text that an expression matches, in bytes; MaxSize for any length.
 func maxWidth(re *syntax.Regexp) int {
 	n := 0
 	switch re.Op {
@@ -116,11 +110,9 @@ func maxWidth(re *syntax.Regexp) int {
 	return min(n, MaxSize)
 }
 
-// overhead is the cost of a character beside the instructions.
 const overhead = 16
 
-// EstimateWork returns about how many characters are compared with instructions to find so many
-// matches in a text of a length.
+// EstimateWork estimates the steps to find so many matches in a text of so many bytes.
 func (p *Pattern) EstimateWork(length, matches int) int {
 	beyond := p.Lookahead
 	if beyond < 0 || beyond > length {
@@ -129,14 +121,13 @@ func (p *Pattern) EstimateWork(length, matches int) int {
 	return (length + matches*beyond) * (p.Size + overhead)
 }
 
-// Cache keeps compiled expressions. The zero value is ready to use; it is safe for concurrent
-// use.
+// Cache keeps compiled expressions. The zero value is ready to use, and safe for concurrent use.
 type Cache struct {
 	mu    sync.Mutex
 	known map[string]*Pattern
 }
 
-// Compile compiles an expression as the function [Compile] does, once for each text.
+// Compile is the function [Compile], once per text.
 func (c *Cache) Compile(text string) (*Pattern, error) {
 	c.mu.Lock()
 	p := c.known[text]

@@ -1,14 +1,10 @@
-// Package problem describes mistakes in what people write: where, what, and how to mend them.
+// Package problem describes mistakes in what people write: where, what, and how to fix them.
 //
-// A [Problem] is a value, not an error: it has a place (layer, file, line), the
-// object it is about, one sentence that states what is wrong, and a hint that states
-// what to do. Problems are collected in a [List], so that one run names all of
-// them; Go errors are for operations that failed.
+// A [Problem] is a value, not an error. Problems are collected in a [List], so that one run reports
+// all of them; Go errors are for failed operations.
 //
-// What the package keeps true: a sorted list has one order (problems that stop an environment,
-// and then warnings, most of which follow from those; each by layer, file, line, subject and
-// summary), whatever order the problems were found in, and holds no duplicates; and a Problem
-// prints the same wherever it is shown.
+// What the package keeps true: a sorted list has no duplicates and one order: problems before
+// warnings, each by layer, file, line, subject and summary. A Problem prints the same everywhere.
 package problem
 
 import (
@@ -29,7 +25,7 @@ type Pos struct {
 	Line int `json:"line,omitempty"`
 }
 
-// String returns "layer/file:line", without the parts that are not known.
+// String returns "layer/file:line", without unknown parts.
 func (p Pos) String() string {
 	s := p.File
 	if p.Layer != "" {
@@ -62,11 +58,11 @@ type Problem struct {
 	Hint string `json:"hint,omitempty"`
 	// Warning marks what is probably a mistake and stops nothing.
 	Warning bool `json:"warning,omitempty"`
-	// Stack is the one stack that the problem stops, as "team/environment", or those of a team, as
-	// "team/*"; "" if it stops its environment.
+	// Stack is the only stack that the problem stops, as "team/environment", or "team/*"; "" if it
+	// stops the environment.
 	Stack string `json:"-"`
-	// OfAbsence marks what says that something does not exist: where a repository or a file could not
-	// be read, it may be in there.
+	// OfAbsence means that something was not found: it may be in a repository or file that could
+	// not be read.
 	OfAbsence bool `json:"-"`
 }
 
@@ -82,20 +78,18 @@ func (p Problem) String() string {
 	return strings.Join(append(parts, p.Summary), ": ")
 }
 
-// AllStacks ends what a problem stops, after the name of a team, if it stops all its stacks.
+// AllStacks is the suffix of a Stack that names all stacks of a team.
 const AllStacks = "/*"
 
-// isOfStack reports whether the problem is of a stack, or of all of its team.
 func (p Problem) isOfStack(stack string) bool {
 	team, all := strings.CutSuffix(p.Stack, AllStacks)
 	return p.Stack == stack || all && strings.HasPrefix(stack, team+"/")
 }
 
-// stops reports whether the problem stops a stack, alone or with the environment; "" is the environment.
 func (p Problem) stops(stack string) bool { return !p.Warning && (p.Stack == "" || p.isOfStack(stack)) }
 
-// MayHide reports whether the problem may be why another one is no longer found: it stops the environment, or the
-// stack that the other stopped. Which stack a warning is of is not known.
+// MayHide reports whether the problem may be why q is no longer found: it stops the environment, or
+// q's stack, which is unknown for a warning.
 func (p Problem) MayHide(q Problem) bool {
 	return !p.Warning && (p.Stack == "" || q.Warning || p.isOfStack(q.Stack) || q.isOfStack(p.Stack))
 }
@@ -110,13 +104,11 @@ func (p Problem) compare(q Problem) int {
 	)
 }
 
-// order orders problems that stop an environment before warnings, and each of them by place.
 func (p Problem) order(q Problem) int {
 	return cmp.Or(cmp.Compare(severityRank(q), severityRank(p)), p.compare(q))
 }
 
-// List is a collection of problems, in the order in which they were found until
-// it is [List.Sorted].
+// List is a collection of problems, in the order of discovery until [List.Sorted].
 type List []Problem
 
 // Addf appends a problem that stops its environment.
@@ -124,13 +116,12 @@ func (l *List) Addf(pos Pos, subject, hint, format string, args ...any) {
 	*l = append(*l, Problem{Pos: pos, Subject: subject, Hint: hint, Summary: fmt.Sprintf(format, args...)})
 }
 
-// Warnf appends a problem that stops nothing.
+// Warnf appends a warning.
 func (l *List) Warnf(pos Pos, subject, hint, format string, args ...any) {
 	*l = append(*l, Problem{Pos: pos, Subject: subject, Hint: hint, Summary: fmt.Sprintf(format, args...), Warning: true})
 }
 
-// Sorted returns the problems in their one order, each of them once. A problem
-// that was found both as a problem and as a warning is a problem.
+// Sorted returns the problems in order, without duplicates. A problem replaces an equal warning.
 func (l List) Sorted() List {
 	sorted := slices.Clone(l)
 	slices.SortStableFunc(sorted, func(a, b Problem) int {
@@ -148,8 +139,8 @@ func severityRank(p Problem) int {
 	return 1
 }
 
-// WithFollowUps returns the problems with those that the rest may have caused: in that, where
-// something could not be read, what is missing is a warning.
+// WithFollowUps appends problems that the list may have caused: if the list stops anything, those
+// OfAbsence become warnings.
 func (l List) WithFollowUps(more List) List {
 	if !l.Stops() {
 		return append(slices.Clone(l), more...)
@@ -162,27 +153,26 @@ func (l List) WithFollowUps(more List) List {
 	return all
 }
 
-// Stops reports whether any of the problems stops its environment, or a stack of it.
+// Stops reports whether any problem is not a warning.
 func (l List) Stops() bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return !p.Warning })
 }
 
-// StopsEnvironment reports whether any of the problems stops its environment, and not only a stack
-// of it.
+// StopsEnvironment reports whether any problem stops the whole environment.
 func (l List) StopsEnvironment() bool { return l.StopsStack("") }
 
-// StopsStack reports whether any of the problems stops a stack, or the environment that it is in.
+// StopsStack reports whether any problem stops a stack or its environment.
 func (l List) StopsStack(stack string) bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return p.stops(stack) })
 }
 
-// FindStopping returns the problems that stop a stack, whether or not they stop others too.
+// FindStopping returns the problems that stop a stack.
 func (l List) FindStopping(stack string) List {
 	return slices.DeleteFunc(slices.Clone(l), func(p Problem) bool { return !p.stops(stack) })
 }
 
-// StoppedStacks returns the stacks that problems stop, sorted, with the first problem of each in the
-// order of the list. All stacks of a team are one, unless there are problems of some of them.
+// StoppedStacks returns the first problem of each stopped stack, sorted by stack. "team/*" is
+// omitted if stacks of the team are listed.
 func (l List) StoppedStacks() []Problem {
 	var all []Problem
 	for _, p := range l {
@@ -198,7 +188,7 @@ func (l List) StoppedStacks() []Problem {
 	return all
 }
 
-// StoppingStack returns the problems, of which those that stop anything stop this stack.
+// StoppingStack returns the problems, with this stack as the one that they stop.
 func (l List) StoppingStack(stack string) List {
 	all := slices.Clone(l)
 	for i := range all {
@@ -209,7 +199,7 @@ func (l List) StoppingStack(stack string) List {
 	return all
 }
 
-// FirstStopping returns the first problem that is no warning; false if there is none.
+// FirstStopping returns the first problem that is not a warning.
 func (l List) FirstStopping() (Problem, bool) {
 	i := slices.IndexFunc(l, func(p Problem) bool { return !p.Warning })
 	if i < 0 {
@@ -218,8 +208,7 @@ func (l List) FirstStopping() (Problem, bool) {
 	return l[i], true
 }
 
-// Count returns the number of problems that stop their environment, and of
-// warnings.
+// Count returns the numbers of problems and warnings.
 func (l List) Count() (problems, warnings int) {
 	for _, p := range l {
 		if p.Warning {
@@ -231,8 +220,7 @@ func (l List) Count() (problems, warnings int) {
 	return problems, warnings
 }
 
-// Trimmed returns the first n problems that stop their environment and the first n warnings, and
-// how many of each it leaves out.
+// Trimmed returns the first n problems and n warnings, and the numbers of omitted ones.
 func (l List) Trimmed(n int) (kept List, stops, warnings int) {
 	stops, warnings = l.Count()
 	if stops <= n && warnings <= n {
@@ -249,8 +237,7 @@ func (l List) Trimmed(n int) (kept List, stops, warnings int) {
 	return kept, max(0, stops-n), max(0, warnings-n)
 }
 
-// Capped returns the list [List.Trimmed] to n. One more problem, at the place of the last one shown,
-// counts the others of its severity.
+// Capped is [List.Trimmed] with a further problem per severity that counts the omitted ones.
 func (l List) Capped(n int) List {
 	kept, stops, warnings := l.Trimmed(n)
 	count := func(more int, warning bool) {
@@ -267,8 +254,8 @@ func (l List) Capped(n int) List {
 	return kept
 }
 
-// FindNearest returns the candidate that was probably meant by name, or "": the one
-// with the smallest edit distance, if that is small for the length of the name.
+// FindNearest returns the candidate with the smallest edit distance from name, or "" if none is
+// near.
 func FindNearest(name string, candidates []string) string {
 	best, bestDistance := "", 1+min(3, (len(name)+2)/3)
 	for _, c := range candidates {
@@ -279,7 +266,7 @@ func FindNearest(name string, candidates []string) string {
 	return best
 }
 
-// DidYouMean returns a hint that names the nearest candidate, or "".
+// DidYouMean returns a hint with the nearest candidate, or "".
 func DidYouMean(name string, candidates []string) string {
 	if n := FindNearest(name, candidates); n != "" {
 		return fmt.Sprintf("did you mean %q?", n)
@@ -287,8 +274,8 @@ func DidYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// editDistance is the number of insertions, deletions, substitutions and swaps of neighbours that turn
-// a into b (optimal string alignment), byte by byte.
+// editDistance counts insertions, deletions, substitutions and swaps of neighbouring bytes (optimal
+// string alignment).
 func editDistance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -2,27 +2,26 @@ package problem
 
 import "fmt"
 
-// Refusal is the error for something that was asked for and not done: the reason, and what
-// to do about it.
+// Refusal is the error of a request that was refused, with advice.
 type Refusal struct {
-	Operation string // that was refused; "" if the reason names it
+	Operation string
 	Reason    string
-	Advice    string // "" if there is nothing useful to do
-	Kind      error  // that errors.Is finds; nil for none
-	Again     bool   // the same may succeed a moment later
+	Advice    string
+	Kind      error // for errors.Is; nil for none
+	Again     bool  // a retry may succeed
 }
 
-// Refusef returns a Refusal with an advice and a reason.
+// Refusef returns a Refusal with advice and a reason.
 func Refusef(advice, format string, args ...any) *Refusal {
 	return &Refusal{Reason: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-// WithHint adds an advice to an error.
+// WithHint adds advice to an error.
 func WithHint(err error, advice string) *Refusal {
 	return &Refusal{Reason: err.Error(), Advice: advice, Kind: err}
 }
 
-// Error returns the reason, after the operation and the kind.
+// Error returns operation, kind and reason.
 func (r *Refusal) Error() string {
 	switch {
 	case r.Operation == "":

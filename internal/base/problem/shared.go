@@ -2,13 +2,13 @@ package problem
 
 import "slices"
 
-// Shared is a problem, and the environments that have it.
+// Shared is a problem and the environments that have it.
 type Shared struct {
 	Problem
 	Environments []string
 }
 
-// Sharing collects the problems of several environments, each once. Its zero value is empty.
+// Sharing merges the problems of several environments. The zero value is empty.
 type Sharing struct {
 	all []Shared
 	at  map[Problem]int
@@ -31,8 +31,8 @@ func (s *Sharing) Add(environment string, list List) {
 	}
 }
 
-// Sorted returns the problems in the order of [List.Sorted]; the environments of each are in the
-// order in which they were added.
+// Sorted returns the problems in the order of [List.Sorted], each with its environments in the
+// order of Add.
 func (s *Sharing) Sorted() []Shared {
 	return slices.SortedStableFunc(slices.Values(s.all), func(a, b Shared) int { return a.order(b.Problem) })
 }

@@ -1,10 +1,10 @@
 // Package recent provides a map that drops entries that were not used lately.
 //
-// What the package keeps true: a map holds what was used since the last rotation but one, and
-// nothing else, so that its size follows what is in use.
+// What the package keeps true: a map has exactly the entries used since the last rotation but one.
 package recent
 
-// Map is a map of two generations. The zero Map is ready; it is not for concurrent use.
+// Map is a map of two generations. The zero value is ready to use. It is not safe for concurrent
+// use.
 type Map[K comparable, V any] struct {
 	young, old map[K]V
 }
@@ -30,8 +30,8 @@ func (m *Map[K, V]) Put(key K, value V) {
 	m.young[key] = value
 }
 
-// Rotate begins a generation and drops what was not used in the one that ends.
+// Rotate drops entries that were not used since the previous call.
 func (m *Map[K, V]) Rotate() { m.old, m.young = m.young, nil }
 
-// Len returns how many keys were used in this generation.
+// Len returns the number of keys used since the last rotation.
 func (m *Map[K, V]) Len() int { return len(m.young) }

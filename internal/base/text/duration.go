@@ -9,8 +9,7 @@ import (
 
 var days = regexp.MustCompile(`[0-9]+(\.[0-9]+)?d`)
 
-// ParseDuration parses a length of time as [time.ParseDuration] does, and also knows days, of 24
-// hours: "7d", "1d12h".
+// ParseDuration is [time.ParseDuration] with days of 24 hours: "7d", "1d12h".
 func ParseDuration(text string) (time.Duration, error) {
 	return time.ParseDuration(days.ReplaceAllStringFunc(text, func(d string) string {
 		n, err := strconv.ParseFloat(d[:len(d)-1], 64)
@@ -21,7 +20,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	}))
 }
 
-// FormatDuration writes a duration without trailing zeros: "30m", where String returns "30m0s".
+// FormatDuration omits trailing zeros: "30m" instead of "30m0s".
 func FormatDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

@@ -6,10 +6,8 @@ import (
 	"unicode"
 )
 
-// userPattern matches the user of a URL, which may be a token, and the password.
 var userPattern = regexp.MustCompile(`://[^/\s"'<>]+@`)
 
-// secretPatterns match what looks like a secret, with what is left of it.
 var secretPatterns = []struct {
 	pattern *regexp.Regexp
 	masked  string
@@ -17,11 +15,10 @@ var secretPatterns = []struct {
 	{regexp.MustCompile(`(?i)\b(bearer|basic)\s+[a-z0-9._~+/=-]{16,}`), "$1 ***"},
 	{regexp.MustCompile(`(?i)\b([a-z_-]*(?:password|passwd|token|secret|apikey|api_key|api-key|signature))(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s"',;&]+)`), "$1$2***"},
 	{regexp.MustCompile(`\b(?:gh[a-z]_|github_pat_|glpat-|xox[a-z]-|AKIA)[A-Za-z0-9_-]{16,}`), "***"},
-	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), "***"}, // a JSON web token
+	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), "***"},
 }
 
-// CleanLine returns a text from outside as one line that can be shown: without control characters, and
-// without what looks like a password or a token, also in URLs.
+// CleanLine returns a text from outside as one printable line, with secrets masked.
 func CleanLine(text string) string {
 	text = OneLine(strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || !unicode.IsPrint(c) && !unicode.IsSpace(c) {
@@ -32,10 +29,10 @@ func CleanLine(text string) string {
 	return MaskSecrets(text)
 }
 
-// MaskSecrets returns a text without what looks like a password or a token, also in URLs.
+// MaskSecrets masks what looks like a password or token, also in URLs.
 func MaskSecrets(text string) string {
 	text = userPattern.ReplaceAllStringFunc(text, func(user string) string {
-		if user == "://git@" { // whom all have in common
+		if user == "://git@" {
 			return user
 		}
 		return "://***@"

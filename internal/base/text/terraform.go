@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The parts of what Terraform and OpenTofu print.
+// The parts of Terraform's and OpenTofu's output.
 var (
 	planIntroduction = regexp.MustCompile(`(?:Terraform|OpenTofu) used the selected providers to generate`)
 	planResource     = regexp.MustCompile(`(?m)^  # (.+)$`)
@@ -14,12 +14,10 @@ var (
 	runnerError      = regexp.MustCompile(`(?s)rpc error: code = .*?\n(Error: .*)`)
 )
 
-// maxPlanned bounds the resources that are named of a plan.
 const maxPlanned = 3
 
-// ShortenTerraform returns what a message of tofu-controller says beside what Terraform prints each time: of a
-// plan, what becomes of its resources and the summary, and of an error what follows "Error: ". Other messages
-// are returned as they are.
+// ShortenTerraform removes Terraform's boilerplate from a message of tofu-controller. It keeps a
+// plan's resources and summary, or an error after "Error: ". Other messages are unchanged.
 func ShortenTerraform(message string) string {
 	if found := runnerError.FindStringSubmatch(message); found != nil {
 		return found[1]

@@ -1,7 +1,7 @@
-// Package text formats counts and messages for sentences, and reads lengths of time.
+// Package text formats counts and messages, and parses times.
 //
-// What the package keeps true: its results depend on the arguments only; nothing is escaped, which
-// is left to those who know where the text is shown.
+// What the package keeps true: results depend only on the arguments. Nothing is escaped, which the
+// place of display decides.
 package text
 
 import (
@@ -18,20 +18,18 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// OneLine returns a text on one line, with single spaces between its words.
+// OneLine replaces white space by single spaces.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// ShortCommit returns the beginning of a commit's id, for people.
+// ShortCommit abbreviates a commit id.
 func ShortCommit(id string) string { return id[:min(7, len(id))] }
 
-// commitPrefix matches what IsCommitPrefix describes.
 var commitPrefix = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
 
-// IsCommitPrefix reports whether a text may name a commit: 4 or more of the first digits of an id.
+// IsCommitPrefix reports whether id is 4 to 40 lower-case hex digits.
 func IsCommitPrefix(id string) bool { return commitPrefix.MatchString(id) }
 
-// Shorten returns a text that is at most limit bytes long unchanged, and the beginning of a longer
-// one with an ellipsis.
+// Shorten cuts a text longer than limit bytes and appends an ellipsis.
 func Shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -49,8 +47,7 @@ func QuoteShell(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// Limit returns a text of at most so many characters unchanged, and the beginning of a longer one,
-// of which the last character is an ellipsis.
+// Limit cuts a text to so many characters, the last of which is an ellipsis.
 func Limit(text string, characters int) string {
 	if runes := []rune(text); len(runes) > characters {
 		return string(runes[:max(0, characters-1)]) + "…"
@@ -58,7 +55,7 @@ func Limit(text string, characters int) string {
 	return text
 }
 
-// Join lists words as in "a, b and c"; last is what stands before the last one, as in " and ".
+// Join lists words as in "a, b and c", where last is " and ".
 func Join(words []string, last string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + last + words[n-1]
@@ -66,8 +63,8 @@ func Join(words []string, last string) string {
 	return strings.Join(words, "")
 }
 
-// LongestBackticks returns the length of the longest run of backticks: Markdown shows a text as
-// code between longer ones.
+// LongestBackticks returns the longest run of backticks: a Markdown code span needs longer
+// delimiters.
 func LongestBackticks(text string) int {
 	longest, run := 0, 0
 	for i := range len(text) {

@@ -5,20 +5,18 @@ import (
 	"time"
 )
 
-// Layouts that name a zone, layouts of a day and a time of day that do not, and layouts of a time of day.
+// Layouts with a zone, with a day but no zone, and of a time of day.
 var (
 	exactLayouts = []string{time.RFC3339, "2006-01-02T15:04Z07:00"}
 	dayLayouts   = []string{time.DateOnly, "2006-01-02 15:04", time.DateTime, "2006-01-02T15:04", "2006-01-02T15:04:05"}
 	clockLayouts = []string{"15:04", time.TimeOnly}
 )
 
-// dayWords are words for days, as their distance from today.
 var dayWords = map[string]int{"yesterday": -1, "today": 0, "tomorrow": 1}
 
-// ParsePast parses a time as people write one that is over: a time of RFC 3339, a day, a day and a time of day, "yesterday
-// 17:48", "10:00" for the last time it was, or a duration before now, "36h", "-2h" or "5m ago". What names no zone is in the
-// zone of now. A day is its beginning. As in Git, "yesterday" alone is 24 hours ago. It reports whether the text is a time,
-// which may still be in the future.
+// ParsePast parses a past time: RFC 3339, a day with or without a time, "yesterday 17:48", "10:00"
+// for the latest one, or a duration ago ("36h", "-2h", "5m ago"). The default zone is now's.
+// "yesterday" alone is 24 hours ago, as in Git. The result may still be in the future.
 func ParsePast(text string, now time.Time) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	length := strings.TrimSpace(strings.TrimPrefix(strings.TrimSuffix(text, "ago"), "-"))
@@ -33,8 +31,8 @@ func ParsePast(text string, now time.Time) (time.Time, bool) {
 	return at, ok
 }
 
-// ParseNext parses a time as people write one that is to come: like [ParsePast], but "18:00" is the next time it will be, and
-// a duration, "36h" or "in 2d", is from now, and not zero.
+// ParseNext is [ParsePast] for a future time: "18:00" is the next one, and a positive duration
+// ("36h", "in 2d") is from now.
 func ParseNext(text string, now time.Time) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	d, err := ParseDuration(strings.TrimSpace(strings.TrimPrefix(text, "in ")))
@@ -48,7 +46,7 @@ func ParseNext(text string, now time.Time) (time.Time, bool) {
 	return at, ok
 }
 
-// ParseExactTime parses a time of RFC 3339, with or without seconds, and reports whether the text is one.
+// ParseExactTime parses RFC 3339 with optional seconds.
 func ParseExactTime(text string) (time.Time, bool) {
 	for _, layout := range exactLayouts {
 		at, err := time.Parse(layout, text)
@@ -59,7 +57,6 @@ func ParseExactTime(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// parseTime parses a time, or a time of today, which isClock reports.
 func parseTime(text string, now time.Time) (at time.Time, isClock, ok bool) {
 	if at, ok := ParseExactTime(text); ok {
 		return at, false, true

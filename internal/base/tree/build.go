@@ -6,21 +6,18 @@ import (
 	"strings"
 )
 
-// Builder collects files by path and makes a tree of them. The zero value is
-// ready to use.
+// Builder makes a tree from files by path. The zero value is ready to use.
 type Builder struct {
 	files map[string]Entry
 	dirs  map[string]*Builder
 }
 
-// Add puts a file at path. It refuses a path that is not allowed, that is
-// already taken, or that runs through a file.
+// Add adds a file. It refuses invalid and taken paths, and paths through a file.
 func (b *Builder) Add(path string, data []byte) error {
 	return b.AddEntry(path, File("", data))
 }
 
-// AddEntry puts an entry (a file, a link, a whole tree) at path; the entry's own
-// name does not matter.
+// AddEntry adds a file, link or tree at path and ignores its name.
 func (b *Builder) AddEntry(path string, e Entry) error {
 	if err := CheckPath(path); err != nil {
 		return err
@@ -76,8 +73,8 @@ func FromFiles(files map[string][]byte) (Tree, error) {
 	return b.Tree(), nil
 }
 
-// Union returns the files of all the trees. A file that is in more than one of
-// them is an error, even if its content is the same: two owners are a mistake.
+// Union merges trees. A file in more than one of them is an error, even with equal content: two
+// owners are a mistake.
 func Union(trees ...Tree) (Tree, error) {
 	all := slices.DeleteFunc(slices.Clone(trees), Tree.IsEmpty)
 	if len(all) == 1 {

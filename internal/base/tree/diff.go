@@ -2,27 +2,26 @@ package tree
 
 import "iter"
 
-// Change is one file that differs between two trees. Old or New is the zero
-// Entry if the file is only in the other one.
+// Change is a file that differs between two trees. Old or New is zero if the file is missing.
 type Change struct {
 	Path     string
 	Old, New Entry
 }
 
-// Added reports whether the file is only in the new tree.
+// Added reports whether only the new tree has the file.
 func (c Change) Added() bool { return c.Old.Name == "" }
 
-// Removed reports whether the file is only in the old tree.
+// Removed reports whether only the old tree has the file.
 func (c Change) Removed() bool { return c.New.Name == "" }
 
-// Diff yields the files that differ between a and b, sorted by path. Subtrees with equal
-// ids are skipped: the cost grows with the difference, not with the size.
+// Diff yields the files that differ, sorted by path. It skips equal subtrees, so the cost grows
+// with the difference.
 func Diff(a, b Tree) iter.Seq[Change] {
 	return func(yield func(Change) bool) { diffTrees("", a, b, yield) }
 }
 
 func diffTrees(prefix string, a, b Tree, yield func(Change) bool) bool {
-	for x, y := range ZipChanged(a, b) { // of one name and kind; one of them may be the zero Entry
+	for x, y := range ZipChanged(a, b) { // same name and kind; one may be zero
 		ok, path := true, prefix+max(x.Name, y.Name)
 		if x.IsDir() || y.IsDir() {
 			ok = diffTrees(path+"/", x.Tree(), y.Tree(), yield)
@@ -36,17 +35,16 @@ func diffTrees(prefix string, a, b Tree, yield func(Change) bool) bool {
 	return true
 }
 
-// ZipChanged yields the entries of the two directories that differ, merged by name, in Git's
-// order. An entry without one of its name and kind in the other directory comes with the
-// zero Entry.
+// ZipChanged yields the entries that differ between two directories, in Git's order. An entry
+// without one of the same name and kind is paired with the zero Entry.
 func ZipChanged(a, b Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
 		zipChanged(a, b, func(x, y *cursor, old, new Entry) bool { return yield(x.dir.completed(old), y.dir.completed(new)) })
 	}
 }
 
-// ChangedEntries yields the entries of t that are not in known, each with the known entry of its name
-// and kind, or else the zero Entry. The content of known files is not read.
+// ChangedEntries yields the entries of t that known lacks, each with known's entry of the same name
+// and kind, or zero.
 func ChangedEntries(known, t Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
 		zipChanged(known, t, func(x, y *cursor, old, new Entry) bool {
@@ -61,7 +59,6 @@ func ChangedEntries(known, t Tree) iter.Seq2[Entry, Entry] {
 	}
 }
 
-// zipChanged yields the entries that differ, as the cursors find them, not completed.
 func zipChanged(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
 	if Equal(a, b) {
 		return
@@ -75,8 +72,7 @@ func zipChanged(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
 	}
 }
 
-// Zip yields the entries of both directories, merged by name, as [ZipChanged] yields those that
-// differ.
+// Zip is [ZipChanged] for all entries.
 func Zip(a, b Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
 		x, y := a.newCursor(), b.newCursor()
@@ -89,7 +85,6 @@ func Zip(a, b Tree) iter.Seq2[Entry, Entry] {
 	}
 }
 
-// nextPair returns the next entry of two directories, of both if it is in both, and moves on.
 func nextPair(x, y *cursor) (old, new Entry) {
 	switch c := compareHeads(x, y); {
 	case c < 0:
@@ -100,7 +95,6 @@ func nextPair(x, y *cursor) (old, new Entry) {
 	return x.next(), y.next()
 }
 
-// compareHeads compares the next entries of two directories; none comes last.
 func compareHeads(x, y *cursor) int {
 	switch {
 	case x.done():
@@ -109,7 +103,7 @@ func compareHeads(x, y *cursor) int {
 		return -1
 	}
 	a, b := x.head(), y.head()
-	if a.Name == b.Name && a.Mode == b.Mode { // as in most of what is compared
+	if a.Name == b.Name && a.Mode == b.Mode {
 		return 0
 	}
 	return CompareEntries(a, b)

@@ -2,16 +2,15 @@ package tree
 
 import "strings"
 
-// encodedDir is a directory as Git stores it: entries are cut from the text.
+// encodedDir is a tree object; its entries are parsed on demand.
 type encodedDir struct {
 	text          string
-	completeEntry func(Entry) Entry // completes an entry
+	completeEntry func(Entry) Entry
 }
 
-// FromText returns the directory whose Git object has the content text, which must be what Git
-// would write, and the given id. Entries cut from it have a name, a mode and an id; whole,
-// unless nil, adds the rest: [UnreadDir] for a directory and the content for a file.
-// A large directory of which little is read costs no more than its text.
+// FromText returns the directory of a Git tree object. text must be canonical. Entries have name,
+// mode and id; whole, if not nil, adds [UnreadDir] or the content. Reading a little of a large
+// directory costs only its text.
 func FromText(id ID, text string, whole func(Entry) Entry) Tree {
 	if text == "" {
 		return Tree{}
@@ -19,7 +18,7 @@ func FromText(id ID, text string, whole func(Entry) Entry) Tree {
 	return Tree{&dir{id: id, encoded: encodedDir{text, whole}}}
 }
 
-// Text returns the content of the Git tree object of t.
+// Text returns the content of t's Git tree object.
 func (t Tree) Text() string {
 	t = t.Expand()
 	switch {
@@ -31,7 +30,7 @@ func (t Tree) Text() string {
 	return string(AppendTree(nil, t.d.entries))
 }
 
-// Len returns the number of entries in the directory itself.
+// Len returns the number of direct entries.
 func (t Tree) Len() int {
 	n := 0
 	for c := t.newCursor(); !c.done(); n++ {
@@ -40,11 +39,10 @@ func (t Tree) Len() int {
 	return n
 }
 
-// cursor goes through the entries of a directory.
 type cursor struct {
 	text   string
 	dir    encodedDir
-	listed []Entry // if there is no text
+	listed []Entry
 }
 
 func (t Tree) newCursor() cursor {
@@ -57,7 +55,6 @@ func (t Tree) newCursor() cursor {
 
 func (c *cursor) done() bool { return c.text == "" && len(c.listed) == 0 }
 
-// head returns the next entry, which need not be complete.
 func (c *cursor) head() Entry {
 	if c.text == "" {
 		return c.listed[0]
@@ -85,14 +82,13 @@ func (c *cursor) skip() {
 	c.text = c.text[EntryLen(c.text):]
 }
 
-// skipSame goes on in both directories for as long as their entries are the same text.
 func (c *cursor) skipSame(o *cursor) {
 	n := sameStart(c.text, o.text)
 	c.text, o.text = c.text[n:], o.text[n:]
 }
 
-// sameStart returns the length of the entries with which both texts begin. Large folders that
-// are compared mostly differ in one entry: pieces are compared before entries are cut.
+// sameStart returns the length of the common leading entries. Large folders mostly differ in one
+// entry, so pieces are compared before entries.
 func sameStart(a, b string) int {
 	const piece = 1 << 10
 	n := 0
@@ -118,5 +114,5 @@ func (e *encodedDir) completed(one Entry) Entry {
 	return e.completeEntry(one)
 }
 
-// EntryLen is the length of the first entry of the text of a tree object.
+// EntryLen returns the length of the first entry of a tree object's text.
 func EntryLen(text string) int { return strings.IndexByte(text, 0) + 1 + len(ID{}) }

@@ -9,8 +9,8 @@ import (
 	"github.com/pjbgf/sha1cd"
 )
 
-// Git ids are SHA-1 with collision detection, as Git itself does: content that a
-// team supplies could otherwise give two contents one id.
+// Like Git, ids use SHA-1 with collision detection: a team could otherwise supply two contents with
+// one id.
 var hashers = sync.Pool{New: func() any { return &hasher{h: sha1cd.New()} }}
 
 type hasher struct {
@@ -39,8 +39,8 @@ func HashBlob(data []byte) ID {
 	return h.hashObject("blob", data)
 }
 
-// HashTree returns the Git id of the tree with these entries, which must be in
-// Git's order and not empty trees; only their names, modes and ids count.
+// HashTree returns the Git id of a tree. entries must be in Git's order, without empty trees; only
+// names, modes and ids count.
 func HashTree(entries []Entry) ID {
 	h := hashers.Get().(*hasher)
 	defer hashers.Put(h)
@@ -48,19 +48,18 @@ func HashTree(entries []Entry) ID {
 	return h.hashObject("tree", h.encoded)
 }
 
-// HashCommit returns the Git id of the text of a commit.
+// HashCommit returns the Git id of a commit's text.
 func HashCommit(text []byte) ID {
 	h := hashers.Get().(*hasher)
 	defer hashers.Put(h)
 	return h.hashObject("commit", text)
 }
 
-// plainHashers hashers do not look for collisions, which takes four times as long.
+// plainHashers do not detect collisions, which would take four times as long.
 var plainHashers = sync.Pool{New: func() any { return &hasher{h: sha1.New()} }}
 
-// HashText returns the Git id of the content of a tree object that Fairlead made. Its names are
-// those of Kubernetes objects and its ids were made with collision detection: an attacker cannot
-// choose the bits that a collision takes, so it is not looked for again.
+// HashText returns the Git id of a tree object that Fairlead made. Names are from Kubernetes and
+// ids have collision detection, so an attacker cannot choose the bits of a collision.
 func HashText(text []byte) ID {
 	h := plainHashers.Get().(*hasher)
 	defer plainHashers.Put(h)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Merge returns what two trees hold that were made from one, file by file: what each of them has changed. The
-// paths in conflicts are of what both have changed, each in its own way: merged has neither then.
+// Merge merges two trees that changed from base, file by file. conflicts are paths that both
+// changed differently; merged omits them.
 func Merge(base, a, b Tree) (merged Tree, conflicts []string) { return mergeFolders("", base, a, b) }
 
 func mergeFolders(dir string, base, a, b Tree) (merged Tree, conflicts []string) {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// AppendTree appends the content of the Git tree object with these entries, which
-// must be in Git's order.
+// AppendTree appends a Git tree object. entries must be in Git's order.
 func AppendTree(dst []byte, entries []Entry) []byte {
 	for i := range entries {
 		e := &entries[i]
@@ -16,7 +15,7 @@ func AppendTree(dst []byte, entries []Entry) []byte {
 	return dst
 }
 
-// AppendEntry appends one entry of the content of a Git tree object.
+// AppendEntry appends one entry of a Git tree object.
 func AppendEntry(dst []byte, mode Mode, name string, id ID) []byte {
 	if mode == ModeDir {
 		dst = append(dst, "40000"...)
@@ -29,9 +28,8 @@ func AppendEntry(dst []byte, mode Mode, name string, id ID) []byte {
 	return append(dst, id[:]...)
 }
 
-// ParseTree returns the entries of a Git tree object as stored, which may have names and an
-// order that Git would not write. open returns the directories among them on demand. The
-// names are parts of the text.
+// ParseTree returns the entries of a Git tree object as stored, possibly not canonical. open
+// returns its directories on demand. Names share memory with text.
 func ParseTree(text string, open func(Entry) Tree) ([]Entry, error) {
 	entries := make([]Entry, 0, strings.Count(text, "\x00"))
 	for rest := text; rest != ""; {
@@ -47,8 +45,7 @@ func ParseTree(text string, open func(Entry) Tree) ([]Entry, error) {
 	return entries, nil
 }
 
-// CutEntry takes the first entry off the text of a tree object: its mode in octal
-// digits, a space, its name, a zero byte, and its id.
+// CutEntry cuts the first entry off a tree object: octal mode, space, name, zero byte, id.
 func CutEntry(text string) (e Entry, rest string, ok bool) {
 	mode, rest, ok := strings.Cut(text, " ")
 	if !ok {
@@ -59,7 +56,7 @@ func CutEntry(text string) (e Entry, rest string, ok bool) {
 		e.Mode = ModeDir
 	case "100644":
 		e.Mode = ModeFile
-	default: // old versions of Git wrote 100664, and some programs 040000
+	default: // old versions of Git wrote 100664, some programs 040000
 		n, err := strconv.ParseUint(mode, 8, 32)
 		if err != nil {
 			return e, "", false

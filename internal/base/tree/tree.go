@@ -1,20 +1,15 @@
-// Package tree holds immutable, content-addressed trees of files: those read from Git, those
-// rendered, and those that a branch should hold.
+// Package tree holds immutable, content-addressed trees of files: from Git, rendered, or for a
+// branch.
 //
-// A node's identity is its Git object id (SHA-1, with collision detection), so
-// equal subtrees are equal values: they are shared, compared by id, and never
-// rebuilt or hashed again. The order of the entries is Git's.
+// A node's identity is its Git object id, so equal subtrees are shared, compared by id, and never
+// rebuilt or rehashed. Entries are in Git's order.
 //
-// What the package keeps true: a [Tree] never changes after it was made; two
-// trees with the same files have the same [ID], in whatever order the files were
-// given; a path is relative, slash-separated, and never leaves the tree
-// ([CheckPath]); [Tree.All] and [Diff] are the only ways out and give files
-// sorted by path.
+// What the package keeps true: a [Tree] never changes. Trees with the same files have the same
+// [ID]. A path is relative, slash-separated, and never leaves the tree ([CheckPath]). [Tree.All]
+// and [Diff] yield files sorted by path.
 //
-// A directory may be [Lazy], [UnreadDir] or [FromText]: its id is known and its entries are
-// made on demand, anew each time, so that a tree of 400,000 files costs the memory of the
-// part that is in use. Two encoded directories are compared ([ZipChanged]) without making entries
-// of what they share.
+// A directory may be [Lazy], [UnreadDir] or [FromText]: its entries are made on each use, so that a
+// tree of 400,000 files costs only the memory of the part in use.
 package tree
 
 import (
@@ -31,13 +26,13 @@ type ID [20]byte
 // EmptyID is the id of the empty tree.
 var EmptyID = HashTree(nil)
 
-// String returns the id as 40 hexadecimal digits.
+// String returns 40 hexadecimal digits.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
 // Mode is a Git file mode.
 type Mode uint32
 
-// The modes that Git knows.
+// Git's modes.
 const (
 	ModeFile       Mode = 0o100644
 	ModeExecutable Mode = 0o100755
@@ -46,32 +41,30 @@ const (
 	ModeSubmodule  Mode = 0o160000
 )
 
-// Entry is one name in a directory: a file with its content, or a tree.
+// Entry is a name in a directory: a file with its content, or a tree.
 type Entry struct {
 	Name string
 	Mode Mode
 	ID   ID
-	// Data is the content of a file (the target, if it is a symbolic link). It
-	// must not be changed.
+	// Data is a file's content or a link's target. It must not be modified.
 	Data []byte
 
 	sub  Tree
-	open func(Entry) Tree // unless nil, returns sub
+	open func(Entry) Tree
 }
 
-// Tree is a directory. The zero value is the empty tree. Trees are small values,
-// to be copied and shared.
+// Tree is a directory. The zero value is empty. Trees are small values to copy and share.
 type Tree struct{ d *dir }
 
 type dir struct {
 	id       ID
 	entries  []Entry
-	encoded  encodedDir  // instead of entries, if it has a text
-	loadTree func() Tree // unless nil, makes the entries
-	files    int         // how many files are in it; 0 if unknown
+	encoded  encodedDir
+	loadTree func() Tree
+	files    int // in total; 0 if unknown
 }
 
-// File makes an entry of a regular file, and its id.
+// File makes an entry of a regular file.
 func File(name string, data []byte) Entry {
 	return Entry{Name: name, Mode: ModeFile, ID: HashBlob(data), Data: data}
 }
@@ -86,16 +79,14 @@ func Dir(name string, t Tree) Entry {
 	return Entry{Name: name, Mode: ModeDir, ID: t.ID(), sub: t}
 }
 
-// UnreadDir makes an entry of a tree of which only the id is known. open returns the tree
-// with that id whenever the entry's Tree is called; one function serves all entries of a
-// folder, so that a folder of 500 costs one.
+// UnreadDir makes an entry of a tree with a known id. Each call of the entry's Tree calls open,
+// which all entries of a folder can share.
 func UnreadDir(name string, id ID, open func(Entry) Tree) Entry {
 	return Entry{Name: name, Mode: ModeDir, ID: id, open: open}
 }
 
-// Lazy returns a tree of which only the id is kept, and the number of its files if that is
-// known (or else 0). load must be a pure function that returns the tree with that id; it is
-// called each time the entries are needed.
+// Lazy returns a tree with a known id and number of files (0 if unknown). load must be pure; each
+// access to the entries calls it.
 func Lazy(id ID, files int, load func() Tree) Tree {
 	if id == EmptyID {
 		return Tree{}
@@ -103,9 +94,8 @@ func Lazy(id ID, files int, load func() Tree) Tree {
 	return Tree{&dir{id: id, loadTree: load, files: files}}
 }
 
-// FromEntries makes a tree of entries with different names, in any order. Empty
-// trees among them are left out, as Git does. It panics if a name is given
-// twice or cannot be one: the caller checks what comes from outside.
+// FromEntries makes a tree of entries in any order, without empty trees, as Git does. It panics on
+// duplicate or invalid names.
 func FromEntries(entries []Entry) Tree {
 	kept := slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Mode == ModeDir && e.ID == EmptyID })
 	slices.SortFunc(kept, CompareEntries)
@@ -123,9 +113,8 @@ func FromEntries(entries []Entry) Tree {
 	return Tree{&dir{id: HashTree(kept), entries: kept}}
 }
 
-// WithEntries returns a tree of entries in any order, as [FromEntries] does, and may keep the slice.
-// If they differ from those of t only in the content that they carry, the id of t is used and
-// not computed again.
+// WithEntries is [FromEntries], and may keep the slice. It reuses the id of t if only the content
+// of entries differs.
 func (t Tree) WithEntries(entries []Entry) Tree {
 	same := func(a, b Entry) bool {
 		return a.Name == b.Name && a.Mode == b.Mode && a.ID == b.ID && (a.Mode != ModeDir || a.ID != EmptyID)
@@ -137,7 +126,7 @@ func (t Tree) WithEntries(entries []Entry) Tree {
 	return Tree{&dir{id: t.d.id, entries: entries}}
 }
 
-// ID returns the id of the tree object that Git would make of t.
+// ID returns the id of t's Git tree object.
 func (t Tree) ID() ID {
 	if t.d == nil {
 		return EmptyID
@@ -148,15 +137,14 @@ func (t Tree) ID() ID {
 // IsEmpty reports whether t has no files.
 func (t Tree) IsEmpty() bool { return t.d == nil }
 
-// Entries returns what is in the directory itself, in Git's order. The slice must
-// not be changed.
+// Entries returns the direct entries in Git's order. The slice must not be modified.
 func (t Tree) Entries() []Entry {
 	t = t.Expand()
 	switch {
 	case t.d == nil:
 		return nil
 	case t.d.encoded.text != "":
-		all, _ := ParseTree(t.d.encoded.text, nil) // what Git would write can be read
+		all, _ := ParseTree(t.d.encoded.text, nil) // canonical text always parses
 		for i, e := range all {
 			all[i] = t.d.encoded.completed(e)
 		}
@@ -165,8 +153,12 @@ func (t Tree) Entries() []Entry {
 	return t.d.entries
 }
 
-// Expand returns t with its entries loaded. If they do not make a tree of that id (Git may
-// have stored a tree that it would not write), it returns the tree that they make.
+// EntriesExcept returns a copy of the entries of the directory itself without the one of a name, in Git's order.
+func (t Tree) EntriesExcept(name string) []Entry {
+	return slices.DeleteFunc(slices.Clone(t.Entries()), func(e Entry) bool { return e.Name == name })
+}
+
+// Expand loads the entries. If Git stored a tree that is not canonical, the result has another id.
 func (t Tree) Expand() Tree {
 	for t.d != nil && t.d.loadTree != nil {
 		t = t.d.loadTree()
@@ -174,7 +166,7 @@ func (t Tree) Expand() Tree {
 	return t
 }
 
-// Tree returns the directory that the entry stands for; empty for a file.
+// Tree returns the entry's directory; empty for a file.
 func (e Entry) Tree() Tree {
 	if e.open != nil {
 		return e.open(e)
@@ -185,8 +177,8 @@ func (e Entry) Tree() Tree {
 // IsDir reports whether the entry is a directory.
 func (e Entry) IsDir() bool { return e.Mode == ModeDir }
 
-// All returns the regular files of t with their full paths, sorted by path (byte
-// order). Symbolic links and submodules are left out: see [Tree.Walk].
+// All yields the regular files of t by path, in byte order. It omits links and submodules: see
+// [Tree.Walk].
 func (t Tree) All() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for path, e := range t.Walk() {
@@ -197,7 +189,7 @@ func (t Tree) All() iter.Seq2[string, []byte] {
 	}
 }
 
-// Walk returns everything in t that is not a directory, sorted by path.
+// Walk yields everything except directories, sorted by path.
 func (t Tree) Walk() iter.Seq2[string, Entry] {
 	return func(yield func(string, Entry) bool) { t.walk("", yield) }
 }
@@ -217,8 +209,7 @@ func (t Tree) walk(prefix string, yield func(string, Entry) bool) bool {
 	return true
 }
 
-// Sub returns the directory at path; the empty tree if there is none. "" and "."
-// are t itself.
+// Sub returns the directory at path ("" or "." for t), or the empty tree.
 func (t Tree) Sub(path string) Tree {
 	path = strings.Trim(strings.TrimPrefix(path, "./"), "/")
 	if path == "" || path == "." {
@@ -228,7 +219,7 @@ func (t Tree) Sub(path string) Tree {
 	return e.Tree()
 }
 
-// Lookup finds the entry at path.
+// Lookup returns the entry at path.
 func (t Tree) Lookup(path string) (Entry, bool) {
 	name, rest, deeper := strings.Cut(path, "/")
 	for c := t.newCursor(); !c.done(); {
@@ -245,8 +236,8 @@ func (t Tree) Lookup(path string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Count returns the number of files, links and submodules in t. A tree whose number is known
-// is not loaded.
+// Count returns the number of files, links and submodules. It does not load a tree with a known
+// number.
 func (t Tree) Count() int {
 	if t.d != nil && t.d.files > 0 {
 		return t.d.files
@@ -262,9 +253,8 @@ func (t Tree) Count() int {
 	return n
 }
 
-// CompareEntries compares two entries by the order of [Tree.Entries], which is that of Git's trees:
-// bytes, with directories as if their names ended in a slash. It makes a depth-first walk come out
-// sorted by path.
+// CompareEntries is Git's order of entries: by bytes, as if directories ended in a slash. A
+// depth-first walk is then sorted by path.
 func CompareEntries(a, b Entry) int {
 	n := min(len(a.Name), len(b.Name))
 	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {
@@ -284,7 +274,7 @@ func endByte(name string, m Mode, i int) byte {
 	}
 }
 
-// CheckPath returns why path cannot be that of a file in a tree; nil if it can.
+// CheckPath returns an error unless path is valid for a file in a tree.
 func CheckPath(path string) error {
 	switch {
 	case path == "":
@@ -307,5 +297,5 @@ func validName(name string) bool {
 		strings.IndexByte(name, '/') < 0 && strings.IndexByte(name, 0) < 0
 }
 
-// Equal reports whether two trees hold the same files.
+// Equal reports whether two trees have the same files.
 func Equal(a, b Tree) bool { return a.ID() == b.ID() }

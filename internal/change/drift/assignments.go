@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// assignmentGrid is a side and its assignments.
 type assignmentGrid struct {
 	side Side
 	plan *schedule.Plan
@@ -20,15 +19,14 @@ type assignmentGrid struct {
 
 func newGrid(s Side) assignmentGrid { return assignmentGrid{s, schedule.NewPlan(s.Model, nil)} }
 
-// findAssignment returns the indexes of an assignment by its names; known is false if this one does
-// not have the cluster type or the target.
+// findAssignment returns the indexes of an assignment by name; known is false if the
+// side lacks its cluster type or target.
 func (g assignmentGrid) findAssignment(a schedule.Assignment) (i, j int, known bool) {
 	i, one := model.IndexOf(g.side.Model.ClusterTypes, a.ClusterType.Name)
 	j, two := model.IndexOf(g.side.Model.Targets, a.Target.Name)
 	return i, j, one && two
 }
 
-// compareAssignments finds the assignments that only one side has.
 func (c *comparison) compareAssignments(f *findings) {
 	from, to := newGrid(c.from), newGrid(c.to)
 	for _, sides := range [][2]assignmentGrid{{from, to}, {to, from}} {
@@ -48,8 +46,8 @@ func (c *comparison) compareAssignments(f *findings) {
 
 func assignmentPath(a schedule.Assignment) string { return a.ClusterType.Name + "/" + a.Target.Name }
 
-// whyNotAssigned returns why one side does not have an assignment of the other: which of the
-// policies that make it there is missing, or does not select it.
+// whyNotAssigned explains, for each policy that makes an assignment on one side, why
+// the other side lacks it.
 func whyNotAssigned(has assignmentGrid, a schedule.Assignment, lacks assignmentGrid, there schedule.Assignment) string {
 	opinions := lacks.plan.EvaluatePolicies(there)
 	var reasons []string
@@ -74,7 +72,6 @@ func whyNotAssigned(has assignmentGrid, a schedule.Assignment, lacks assignmentG
 	return strings.Join(reasons, "; ")
 }
 
-// eachShared calls do for every assignment that both sides have, with its indexes in both.
 func (c *comparison) eachShared(do func(a schedule.Assignment, from, to [2]int)) {
 	from, to := newGrid(c.from), newGrid(c.to)
 	for a := range from.plan.All() {
@@ -85,8 +82,6 @@ func (c *comparison) eachShared(do func(a schedule.Assignment, from, to [2]int))
 	}
 }
 
-// countShared counts the assignments that both sides have, and those of them with the same
-// folder.
 func (c *comparison) countShared() (all, same int) {
 	differs := map[string]bool{}
 	for was, is := range tree.ZipChanged(c.from.Tree, c.to.Tree) {
@@ -103,8 +98,7 @@ func (c *comparison) countShared() (all, same int) {
 	return all, same
 }
 
-// compareValues finds the keys whose values differ for an assignment that both sides have. It
-// compares them once for all assignments of the same two classes.
+// compareValues compares the values of shared assignments, once per pair of classes.
 func (c *comparison) compareValues(f *findings) {
 	from, _ := values.NewResolver(c.from.Model, &values.Cache{})
 	to, _ := values.NewResolver(c.to.Model, &values.Cache{})

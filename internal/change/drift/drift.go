@@ -1,18 +1,13 @@
 // Package drift compares two environments: what differs between them, and why.
 //
-// It compares what the environments were rendered from, not their output: the commit of the
-// base; cluster types, deployment targets, policies, templates and configs that only one of
-// them has, or that differ; assignments that only one of them has, with the reasons of the
-// other's policies; and values, with the configs that set them. The same change in many
-// places is one [Finding] with a count.
+// It compares inputs instead of output: base commits, objects that one environment has
+// or that differ, assignments with the reasons of policies, and values with their
+// configs. The same change in many places is one [Finding] with a count.
 //
-// What the package keeps true: the same two sides have the same [Report]; with the sides
-// exchanged, it has the same content; that of equal sides is empty; and every difference has
-// a reason that names where it is written.
-//
-// Assignments are compared by name: a deployment target with another name is another one.
-// Of files the report only counts those that are equal; package impact explains their
-// differences.
+// Equal inputs have equal reports, exchanged sides have the same content, and equal
+// sides have an empty report. Every difference has a reason that names where it is
+// written. Assignments are compared by name. Files are only counted; package impact
+// explains their differences.
 package drift
 
 import (
@@ -24,15 +19,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// Side is an environment that was read and rendered.
+// Side is a rendered environment.
 type Side struct {
-	// Name is what the report calls it; "" for the name of the environment.
+	// Name is the name in the report; "" means the environment's.
 	Name  string
 	Model *model.Model
 	Tree  tree.Tree
-	Base  string // the commit of the base; "" if that is not known
-	// Ahead has the ancestors of Base that the other side's Base does not have, newest
-	// first.
+	Base  string // base commit; "" if unknown
+	// Ahead has the ancestors of Base that the other side's Base lacks, newest first.
 	Ahead []Commit
 }
 
@@ -42,25 +36,24 @@ func (s Side) name() string { return cmp.Or(s.Name, s.Model.Environment) }
 type Commit struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
-	// Unrendered reports that it changes nothing that is rendered: it is not among the commits that an
-	// environment is behind.
+	// Unrendered reports that it changes nothing that is rendered: environments do not
+	// count as behind it.
 	Unrendered bool `json:"unrendered,omitempty"`
 }
 
-// Report is what differs. With only its names set, it is that of no difference.
+// Report is the difference. With names only, it is empty.
 type Report struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	Base *Base  `json:"base,omitempty"` // nil if both have the same commit
 	// Topics has the topics with differences, from causes to effects.
 	Topics []Topic `json:"topics"`
-	// Shared counts the assignments that both have, and Same those of them with the same
-	// files.
+	// Shared counts shared assignments, and Same those with the same files.
 	Shared int `json:"sharedAssignments"`
 	Same   int `json:"sameAssignments"`
 }
 
-// Base is the commits of the base that two environments have.
+// Base has the base commits of two environments.
 type Base struct {
 	From     string   `json:"from"`
 	To       string   `json:"to"`
@@ -68,12 +61,11 @@ type Base struct {
 	OnlyTo   []Commit `json:"onlyTo"`
 }
 
-// Topic is what differs in one respect.
+// Topic is the difference in one respect.
 type Topic struct {
 	Name  string `json:"name"`
-	Count int    `json:"count"` // the sum of the findings' counts
-	// Findings are sorted: those in one environment only, then those in both; each by
-	// falling count.
+	Count int    `json:"count"` // sum of the findings' counts
+	// Findings are sorted: those of one environment first, each by falling count.
 	Findings []Finding `json:"findings"`
 }
 
@@ -86,46 +78,49 @@ const (
 	Templates    = "templates"
 	Configs      = "configs"
 	Values       = "values"
+	Stacks       = "stacks"
 )
 
 // Finding is one difference, in Count places.
 type Finding struct {
-	// Only is the one environment that has it; "" if both have it, and differ.
+	// Only is the one environment that has it; "" if both do.
 	Only string `json:"only,omitempty"`
-	// Change is how they differ, as in "reconciler: flux → argocd"; "" with Only.
+	// Change is the difference, such as "reconciler: flux → argocd"; "" with Only.
 	Change string `json:"change,omitempty"`
-	// Because is the reason, in one sentence without a full stop; "" where Change suffices.
+	// Because is the reason, in one sentence without a full stop; "" if Change
+	// suffices.
 	Because string `json:"because,omitempty"`
 	Count   int    `json:"count"`
-	// Names are those of the objects that differ, sorted, at most 20 of them.
+	// Names are the names of up to 20 differing objects, sorted.
 	Names []string `json:"names,omitempty"`
-	// Meaning is whether people mean it; "" where [Report.Classify] was not called.
+	// Meaning is whether the difference is intended; "" before [Report.Classify].
 	Meaning Meaning `json:"meaning,omitempty"`
-	// Commits are the ids of the commits of the base that change the file which makes it so, of one that is on its
-	// way. Compare does not set them.
+	// Commits are the ids of base commits that change the responsible file, if
+	// the difference is on its way. Compare does not set them.
 	Commits []string `json:"commits,omitempty"`
 
-	// Files are the files that make it so, with their layers, where one alone can: "base/configs/a.yaml".
+	// Files are the responsible files with their layers, if single:
+	// "base/configs/a.yaml".
 	Files []string `json:"-"`
 
 	own bool // both sides have it from different files
 }
 
-// Meaning is whether people mean a difference.
+// Meaning says whether a difference is intended.
 type Meaning string
 
 // The meanings.
 const (
-	Meant    Meaning = "meant"      // it comes from files that one environment has for itself
-	OnItsWay Meaning = "on its way" // it goes away when both have the same commit of the base
+	Meant    Meaning = "meant"      // from files that one environment has for itself
+	OnItsWay Meaning = "on its way" // disappears once both have the same base commit
 	Neither  Meaning = "neither"
 )
 
-// Meanings returns all meanings, those that ask most of people first.
+// Meanings returns all meanings; those that need most attention come first.
 func Meanings() []Meaning { return []Meaning{Neither, OnItsWay, Meant} }
 
-// Classify sets what each difference means. same is the report of the two environments with one commit of the
-// base: what differs there no more is on its way.
+// Classify sets the meaning of each difference. same is the report of both environments
+// at one base commit: what it lacks is on its way.
 func (r Report) Classify(same Report) {
 	for _, t := range r.Topics {
 		var left []Finding
@@ -149,8 +144,8 @@ func (r Report) Classify(same Report) {
 	}
 }
 
-// isLike reports whether another finding is about the same field of the same objects, as far as their names
-// are known.
+// isLike reports whether another finding is about the same field of the same objects,
+// as far as known.
 func (f Finding) isLike(other Finding) bool {
 	field, _, _ := strings.Cut(f.Change, ": ")
 	otherField, _, _ := strings.Cut(other.Change, ": ")
@@ -166,12 +161,21 @@ func (f Finding) isLike(other Finding) bool {
 // IsEmpty reports whether nothing differs.
 func (r Report) IsEmpty() bool { return r.Base == nil && len(r.Topics) == 0 }
 
-// TopicNames returns the names of all topics, from causes to effects.
-func TopicNames() []string {
-	return []string{ClusterTypes, Targets, Policies, Templates, Configs, Assignments, Values}
+// Select returns the differences in one topic alone.
+func (r Report) Select(topic string) Report {
+	r.Topics = slices.DeleteFunc(slices.Clone(r.Topics), func(t Topic) bool { return t.Name != topic })
+	if len(r.Topics) == 0 {
+		r.Base = nil
+	}
+	return r
 }
 
-// Compare returns what differs between two environments.
+// TopicNames returns the names of all topics, from causes to effects.
+func TopicNames() []string {
+	return []string{ClusterTypes, Targets, Policies, Templates, Configs, Stacks, Assignments, Values}
+}
+
+// Compare returns the differences of two environments.
 func Compare(from, to Side) Report {
 	c := comparison{from: from, to: to}
 	r := Report{From: from.name(), To: to.name(), Topics: []Topic{}}
@@ -182,7 +186,7 @@ func Compare(from, to Side) Report {
 		name string
 		find func(*findings)
 	}{
-		{ClusterTypes, c.compareClusterTypes}, {Targets, c.compareTargets}, {Policies, c.comparePolicies}, {Templates, c.compareTemplates}, {Configs, c.compareConfigs},
+		{ClusterTypes, c.compareClusterTypes}, {Targets, c.compareTargets}, {Policies, c.comparePolicies}, {Templates, c.compareTemplates}, {Configs, c.compareConfigs}, {Stacks, c.compareStacks},
 		{Assignments, c.compareAssignments}, {Values, c.compareValues},
 	} {
 		var found findings
@@ -195,14 +199,12 @@ func Compare(from, to Side) Report {
 	return r
 }
 
-// comparison compares two sides.
 type comparison struct{ from, to Side }
 
 // maxNames bounds the names of a finding.
 const maxNames = 20
 
-// findings collects the findings of a topic.
-// findingKey is what findings of one object have in common that are one.
+// findingKey has what makes findings equal.
 type findingKey struct {
 	only, change, because string
 	own                   bool
@@ -213,7 +215,6 @@ type findings struct {
 	byKey map[findingKey]*Finding
 }
 
-// add counts a finding in one more place.
 func (f *findings) add(what Finding, name string) {
 	if f.byKey == nil {
 		f.byKey = map[findingKey]*Finding{}

@@ -11,11 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// object is any kind of the model.
 type object interface{ ObjectMeta() *model.Object }
 
-// compareObjects compares two lists that are sorted by name: it finds the objects that only one
-// side has, with the reason that why returns, and the changes of those that both have.
+// compareObjects compares two lists sorted by name. why explains objects that only one
+// side has; compare finds the changes of shared ones.
 func compareObjects[T object](c *comparison, f *findings, from, to []T, why func(o T, has, lacks Side) string, compare func(changes *fieldChanges, a, b T)) {
 	for len(from) > 0 || len(to) > 0 {
 		switch {
@@ -38,7 +37,7 @@ func compareObjects[T object](c *comparison, f *findings, from, to []T, why func
 	}
 }
 
-// whyOnly returns the reason why only one side has an object: where it is written.
+// whyOnly returns the place where an object is written.
 func whyOnly[T object](of T, has, lacks Side) string {
 	o := of.ObjectMeta()
 	switch o.Pos.Layer {
@@ -50,24 +49,20 @@ func whyOnly[T object](of T, has, lacks Side) string {
 	return "it comes with the registration " + o.Pos.Layer + ": " + folderOf(o)
 }
 
-// folderOf returns the folder that an object is written in. Objects of one folder are one
-// finding.
+// folderOf returns the folder of an object. Objects of one folder are one finding.
 func folderOf(o *model.Object) string {
 	i := strings.LastIndexByte(o.Pos.File, '/')
 	return o.Pos.Layer + "/" + o.Pos.File[:i+1]
 }
 
-// fieldChanges collects the changes of an object.
 type fieldChanges []Finding
 
-// addText adds the change of a field, if it differs.
 func (f *fieldChanges) addText(name, a, b string) {
 	if a != b {
 		*f = append(*f, Finding{Change: name + ": " + orNone(a) + " → " + orNone(b)})
 	}
 }
 
-// addTexts adds the changes of the keys of a mapping.
 func (f *fieldChanges) addTexts(name string, a, b map[string]string) {
 	for _, key := range keysOf(a, b) {
 		if !strings.HasPrefix(key, model.OwnerLabelPrefix) {
@@ -82,7 +77,7 @@ func keysOf[V any](a, b map[string]V) []string {
 	return slices.Compact(all)
 }
 
-// orNone returns a text in one line, shortened; "(none)" for an empty one.
+// orNone returns a shortened line, or "(none)".
 func orNone(value string) string { return cmp.Or(text.Limit(text.OneLine(value), 60), "(none)") }
 
 func (c *comparison) compareClusterTypes(f *findings) {
@@ -94,8 +89,8 @@ func (c *comparison) compareClusterTypes(f *findings) {
 	})
 }
 
-// compareTargets compares deployment targets. A workload has its own for each environment, so that
-// the other side may lack one because none was wanted there.
+// compareTargets considers that a workload has its own targets per environment: a
+// missing one may be intended.
 func (c *comparison) compareTargets(f *findings) {
 	compareObjects(c, f, c.from.Model.Targets, c.to.Model.Targets, whyNoTarget, func(changes *fieldChanges, a, b *model.Target) {
 		changes.addText("workspace", a.Workspace, b.Workspace)
@@ -131,7 +126,7 @@ func (c *comparison) comparePolicies(f *findings) {
 	})
 }
 
-// compareTemplates compares templates, without those that are built in on both sides.
+// compareTemplates skips templates that are built in on both sides.
 func (c *comparison) compareTemplates(f *findings) {
 	written := func(m, other *model.Model) []*model.Template {
 		return slices.DeleteFunc(slices.Clone(m.Templates), func(t *model.Template) bool {
@@ -166,7 +161,7 @@ func sameTemplate(a, b *model.Template) bool {
 	return a.Expansions == b.Expansions && slices.Equal(texts(a), texts(b))
 }
 
-// compareConfigs compares configs and their labels. Their content belongs to the topic of values.
+// compareConfigs compares labels only; the content belongs to the topic of values.
 func (c *comparison) compareConfigs(f *findings) {
 	compareObjects(c, f, c.from.Model.Configs, c.to.Model.Configs, whyOnly, func(changes *fieldChanges, a, b *model.Config) {
 		changes.addTexts("label", a.Labels, b.Labels)

@@ -9,14 +9,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// maxTitles bounds the commits that are shown, shownNames the names of a finding.
 const (
 	maxTitles  = 10
 	shownNames = 5
 )
 
-// Text returns the report for a terminal: a line for each topic, then their findings. It
-// does not escape the texts of the control plane: that is left to the caller.
+// Text returns the report for a terminal: a line per topic, then findings. The caller
+// must escape texts of the control plane.
 func (r Report) Text() string {
 	if r.IsEmpty() {
 		return fmt.Sprintf("%s and %s do not differ\n", r.From, r.To)
@@ -42,13 +41,11 @@ func (r Report) Text() string {
 	return b.String()
 }
 
-// sideCommits has the commits that only one environment has.
 type sideCommits struct {
 	name    string
 	commits []Commit
 }
 
-// countUnrendered returns how many of the commits change nothing that is rendered.
 func (s sideCommits) countUnrendered() (n int) {
 	for _, c := range s.commits {
 		if c.Unrendered {
@@ -79,7 +76,6 @@ func (c *Base) summaryText(r Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeText writes the commits that only one side has; nothing if both have the same commit.
 func (c *Base) writeText(b *strings.Builder, r Report) {
 	if c == nil {
 		return
@@ -97,7 +93,7 @@ func (c *Base) writeText(b *strings.Builder, r Report) {
 
 func shortID(commit string) string { return cmp.Or(text.ShortCommit(commit), "none") }
 
-// Summary returns how much is in one of two environments only, and how much differs.
+// Summary returns the counts of objects in one environment only, and of differences.
 func (t Topic) Summary(from, to string) string {
 	counts := map[string]int{}
 	for _, f := range t.Findings {

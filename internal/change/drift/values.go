@@ -20,7 +20,7 @@ func byKey(list []values.Provenance) map[string]values.Provenance {
 	return all
 }
 
-// leaf is the path of a nested value: the keys of the mappings that contain it.
+// leaf is the path of a nested value.
 type leaf struct {
 	name string // with dots
 	path []any
@@ -37,8 +37,8 @@ func (l leaf) valueIn(v any) any {
 	return v
 }
 
-// compareLeaves returns what differs in two values of one key, with the configs that set
-// them; for mappings, their parts.
+// compareLeaves compares the values of one key with their configs, and mappings by
+// parts.
 func (c *comparison) compareLeaves(a, b values.Provenance, at leaf) []Finding {
 	was, is := at.valueIn(a.Value), at.valueIn(b.Value)
 	if reflect.DeepEqual(was, is) {
@@ -58,7 +58,7 @@ func (c *comparison) compareLeaves(a, b values.Provenance, at leaf) []Finding {
 		old, now = fmt.Sprintf("%s (%T)", old, was), fmt.Sprintf("%s (%T)", now, is)
 	}
 	because := c.from.name() + ": " + setBy(a, at) + "; " + c.to.name() + ": " + setBy(b, at)
-	if setBy(a, at) == setBy(b, at) { // the file is another one in the commit that only one of them has
+	if setBy(a, at) == setBy(b, at) { // the file differs between base commits
 		because = "both: " + setBy(a, at)
 	}
 	return []Finding{{
@@ -69,15 +69,13 @@ func (c *comparison) compareLeaves(a, b values.Provenance, at leaf) []Finding {
 	}}
 }
 
-// filesOf returns the files of the configs that set a value.
 func filesOf(p values.Provenance, at leaf) []string {
 	return list.Convert(findSources(p, at), func(s values.Source) string { return fileOf(s.Pos) })
 }
 
-// fileOf returns the file of a place, with its layer.
 func fileOf(p problem.Pos) string { return p.Layer + "/" + p.File }
 
-// keysIn returns the keys of two mappings, sorted by their texts.
+// keysIn returns the keys of two mappings, sorted by text.
 func keysIn(a, b map[any]any) []any {
 	var all []any
 	for key := range a {
@@ -92,7 +90,6 @@ func keysIn(a, b map[any]any) []any {
 	return all
 }
 
-// valueText returns a value in one line; "" for none.
 func valueText(v any) string {
 	var parts []string
 	switch v := v.(type) {
@@ -114,8 +111,7 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// setBy returns the names of the configs that set a value: the last one, or all that were
-// merged.
+// setBy names the last config that sets a value, or all merged ones.
 func setBy(p values.Provenance, at leaf) string {
 	by := findSources(p, at)
 	if len(by) == 0 {
@@ -124,7 +120,6 @@ func setBy(p values.Provenance, at leaf) string {
 	return strings.Join(list.Convert(by, func(s values.Source) string { return s.Config.Name + " (" + s.Pos.String() + ")" }), " + ")
 }
 
-// findSources returns the configs that set a value: the last one, unless they are joined.
 func findSources(p values.Provenance, at leaf) []values.Source {
 	by := slices.DeleteFunc(slices.Clone(p.By), func(s values.Source) bool { return at.valueIn(s.Value) == nil })
 	switch at.valueIn(p.Value).(type) {

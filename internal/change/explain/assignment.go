@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Assignment explains why a deployment target is on a cluster type or not, and with
-// which values. If it is not, the values are those that it would have.
+// Assignment explains why a target is on a cluster type or not, and its values. Without
+// an assignment, these are hypothetical.
 type Assignment struct {
 	ClusterType Object `json:"clusterType" yaml:"clusterType"`
 	Target      Object `json:"target" yaml:"target"`
@@ -19,10 +19,8 @@ type Assignment struct {
 	Workspace   string `json:"workspace" yaml:"workspace"`
 	Namespace   string `json:"namespace" yaml:"namespace"`
 	Assigned    bool   `json:"assigned" yaml:"assigned"`
-	// Policies are all policies: those that select it first, then the others, the nearest
-	// first.
-	Policies []Verdict `json:"policies,omitempty" yaml:"policies,omitempty"`
-	// Choices are what the policies with a choice did, of those that select it.
+	// Policies are all policies: selecting ones first, then the nearest.
+	Policies  []Verdict      `json:"policies,omitempty" yaml:"policies,omitempty"`
 	Choices   []Choice       `json:"choices,omitempty" yaml:"choices,omitempty"`
 	Values    []Value        `json:"values,omitempty" yaml:"values,omitempty"`
 	Excluded  []Exclusion    `json:"excluded,omitempty" yaml:"excluded,omitempty"`
@@ -31,8 +29,8 @@ type Assignment struct {
 	Files     []RenderedFile `json:"files,omitempty" yaml:"files,omitempty"`
 }
 
-// Verdict is whether one policy selects an assignment. The reason for a side is "" if the
-// policy selects that side.
+// Verdict tells whether a policy selects an assignment. The reason for a selected side
+// is "".
 type Verdict struct {
 	Policy      Object `json:"policy" yaml:"policy"`
 	Selected    bool   `json:"selected" yaml:"selected"`
@@ -46,8 +44,8 @@ type Schema struct {
 	Violations []string `json:"violations,omitempty" yaml:"violations,omitempty"`
 }
 
-// Dependency is a name that a deployment target depends on, and the deployment targets of
-// that name or workload on the same cluster type. Without any it is missing.
+// Dependency is a name that a target depends on, with the targets of that name or
+// workload on the same cluster type. No targets means that it is missing.
 type Dependency struct {
 	Name    string      `json:"name" yaml:"name"`
 	At      problem.Pos `json:"at" yaml:"at"`
@@ -66,7 +64,6 @@ func (q *explainer) explainAssignment(i, j int) *Assignment {
 	}
 }
 
-// namespaceName is Kalypso's name for the namespace of an assignment.
 func (q *explainer) namespaceName(a schedule.Assignment) string {
 	return q.model.Environment + "-" + a.ClusterType.Name + "-" + a.Target.Name
 }
@@ -81,7 +78,6 @@ func (q *explainer) policyVerdicts(a schedule.Assignment) []Verdict {
 	})
 }
 
-// checkingSchemas returns the schemas that check an assignment, in the order of their checks.
 func (q *explainer) checkingSchemas(i, j int) []Schema {
 	v, t := q.valueResolver().ValuesOf(i, j), q.model.Targets[j]
 	all := slices.Clone(v.Schemas)
@@ -96,8 +92,6 @@ func (q *explainer) checkingSchemas(i, j int) []Schema {
 	return list.Convert(all, func(s *model.Schema) Schema { return Schema{objectOf(s), messages[s]} })
 }
 
-// resolveDependencies returns the dependencies of a target: for each name the target on the same
-// cluster type, or else all targets of the workload of that name.
 func (q *explainer) resolveDependencies(i, j int) []Dependency {
 	var out []Dependency
 	for _, d := range q.model.Targets[j].DependsOn {

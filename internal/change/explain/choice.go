@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,23 +12,22 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Choice explains what the choice of one policy did with an assignment.
+// Choice explains the choice of one policy for an assignment.
 type Choice struct {
 	Policy Object `json:"policy" yaml:"policy"`
 	Unit   string `json:"unit" yaml:"unit"`
 	Places int    `json:"places" yaml:"places"`
 	Pick   int    `json:"pick" yaml:"pick"` // -1 for all
-	// Chosen is whether the unit is on the cluster type, and Kept whether it was before. Decided is where that is
-	// written.
+	// Chosen is whether the unit is on the cluster type, Kept whether it was before,
+	// and Decided where that is written.
 	Chosen  bool             `json:"chosen" yaml:"chosen"`
 	Kept    bool             `json:"kept,omitempty" yaml:"kept,omitempty"`
 	Decided problem.Pos      `json:"decided,omitzero" yaml:"decided,omitempty"`
-	Reason  string           `json:"reason,omitempty" yaml:"reason,omitempty"` // why it is not
+	Reason  string           `json:"reason,omitempty" yaml:"reason,omitempty"` // why not chosen
 	Scores  []schedule.Score `json:"scores,omitempty" yaml:"scores,omitempty"`
-	// Next are the cluster types that the unit would get if it had one more place, the best first.
-	Next  []Candidate `json:"next,omitempty" yaml:"next,omitempty"`
-	Usage []string    `json:"usage,omitempty" yaml:"usage,omitempty"` // of the cluster type: "cpu 14 of 16"
-	// Unlimited are the resources that the unit asks for, and that the cluster type has no capacity of.
+	Next    []Candidate      `json:"next,omitempty" yaml:"next,omitempty"`
+	Usage   []string         `json:"usage,omitempty" yaml:"usage,omitempty"` // of the cluster type: "cpu 14 of 16"
+	// Unlimited are requested resources without a capacity on the cluster type.
 	Unlimited []string `json:"unlimited,omitempty" yaml:"unlimited,omitempty"`
 }
 
@@ -39,27 +37,22 @@ type Candidate struct {
 	Score       int    `json:"score" yaml:"score"`
 }
 
-// maxNext bounds the candidates that an answer names.
 const maxNext = 5
 
-// explainChoices returns what the choices of policies did with an assignment that they select.
 func (q *explainer) explainChoices(i, j int) []Choice {
 	a := q.assignmentAt(i, j)
-	verdicts := q.plan.EvaluatePolicies(a)
 	var all []Choice
-	for _, policy := range q.model.Policies {
-		if policy.Choice == nil || assignmentDistance(policy, a) > 0 {
+	for _, v := range q.plan.EvaluatePolicies(a) {
+		u := v.Unit
+		if u == nil {
 			continue
 		}
-		u := q.plan.FindUnit(policy, a.Target)
-		c := Choice{Policy: objectOf(policy), Unit: u.Name, Places: len(u.Places), Pick: policy.Choice.Pick}
+		c := Choice{Policy: objectOf(v.Policy), Unit: u.Name, Places: len(u.Places), Pick: v.Policy.Choice.Pick, Reason: v.NotChosen}
 		c.Chosen, c.Kept = u.IsOn(i)
-		if d, known := model.IndexOf(q.model.Decisions, policy.Name); known && c.Kept {
-			c.Decided = q.model.Decisions[d].Lines[u.Name]
+		if c.Kept {
+			c.Decided = q.model.DecisionOf(v.Policy).Lines[u.Name]
 		}
-		v := slices.IndexFunc(verdicts, func(v schedule.PolicyVerdict) bool { return v.Policy == policy })
-		c.Reason = cmp.Or(verdicts[v].NotChosen, verdicts[v].ClusterType)
-		for _, candidate := range q.plan.Candidates(u) {
+		for _, candidate := range v.Candidates {
 			if candidate.ClusterType == i {
 				c.Scores = candidate.Scores
 			}

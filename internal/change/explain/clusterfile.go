@@ -13,9 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
-// resolveClusterPath resolves the path of a file or folder of a manifest of clusters.
 func resolveClusterPath(m *model.Model, query string) (subject, error) {
-	manifests, _ := clusters.Resolve(m) // its problems are those of rendering
+	manifests, _ := clusters.Resolve(m) // rendering reports its problems
 	i := slices.IndexFunc(manifests, func(o *clusters.Manifest) bool { return strings.HasPrefix(query+"/", clusterfiles.FolderOf(o)+"/") })
 	if i < 0 {
 		folders := list.Convert(manifests, clusterfiles.FolderOf)
@@ -29,13 +28,12 @@ func resolveClusterPath(m *model.Model, query string) (subject, error) {
 	return subject{query, func(q *explainer, a *Answer) { a.File = q.explainClusterFile(query, below, manifests[i]) }}, nil
 }
 
-// explainClusterFile explains a file of a manifest, by its path below the folder of the manifest.
 func (q *explainer) explainClusterFile(query, below string, m *clusters.Manifest) *File {
 	f := &File{Path: query}
 	files, problems := clusterfiles.Render(q.model)
 	first, stops := problems.FirstStopping()
 	rendered := query
-	if below == provision.PlanFile { // it is made with the lock, when the previous output is known
+	if below == provision.PlanFile { // written with the lock, once the previous output is known
 		rendered = path.Join(path.Dir(query), provision.LockFile)
 	}
 	f.Exists = hasPath(files, rendered)
@@ -68,7 +66,7 @@ func (q *explainer) explainClusterFile(query, below string, m *clusters.Manifest
 	return f
 }
 
-// findUnitOfFile returns the cluster that a file is about; nil for one about all.
+// findUnitOfFile returns the cluster of a file, or nil for all.
 func findUnitOfFile(m *clusters.Manifest, name string) *clusters.Unit {
 	base := strings.TrimSuffix(path.Base(name), ".yaml")
 	if u := m.FindUnit(base); u != nil {
@@ -77,7 +75,6 @@ func findUnitOfFile(m *clusters.Manifest, name string) *clusters.Unit {
 	return m.FindUnit(strings.TrimPrefix(base, "cluster-"))
 }
 
-// unitFields returns the fields of a manifest that a cluster is made of.
 func unitFields(u *clusters.Unit) []string {
 	fields := []string{"spec.kubernetes.clusters[" + u.Name + "]"}
 	for _, pool := range slices.Concat(u.Pools.Control, u.Pools.Compute) {

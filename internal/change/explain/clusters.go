@@ -16,61 +16,58 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// The kinds of what is asked about clusters. Neither is a kind of objects.
+// Kinds of queries about clusters that are not kinds of objects.
 const (
 	poolKind = "NodePool"
 	stepKind = "Step"
 )
 
-// Pool explains a node pool of a manifest: where its fields are written, what uses it, and what becomes
-// of it.
+// Pool explains a node pool of a manifest: its fields, users and steps.
 type Pool struct {
-	Pool     Object      `json:"pool" yaml:"pool"` // its name is "namespace/manifest/pool"
-	Manifest Object      `json:"manifest" yaml:"manifest"`
-	Executor string      `json:"executor" yaml:"executor"`
-	Static   bool        `json:"static" yaml:"static"`
-	Cloud    string      `json:"cloud,omitempty" yaml:"cloud,omitempty"` // the type of the provider
-	Fewest   int         `json:"fewestNodes" yaml:"fewestNodes"`         // of each use
-	Most     int         `json:"mostNodes" yaml:"mostNodes"`
-	Fields   []PoolField `json:"fields" yaml:"fields"`
-	Uses     []PoolUse   `json:"uses,omitempty" yaml:"uses,omitempty"`
-	// Steps are those of the plan that are about the pool.
-	Steps []StepReference `json:"steps,omitempty" yaml:"steps,omitempty"`
+	Pool     Object          `json:"pool" yaml:"pool"` // the name is "namespace/manifest/pool"
+	Manifest Object          `json:"manifest" yaml:"manifest"`
+	Executor string          `json:"executor" yaml:"executor"`
+	Static   bool            `json:"static" yaml:"static"`
+	Cloud    string          `json:"cloud,omitempty" yaml:"cloud,omitempty"` // type of the provider
+	Fewest   int             `json:"fewestNodes" yaml:"fewestNodes"`         // per use
+	Most     int             `json:"mostNodes" yaml:"mostNodes"`
+	Fields   []PoolField     `json:"fields" yaml:"fields"`
+	Uses     []PoolUse       `json:"uses,omitempty" yaml:"uses,omitempty"`
+	Steps    []StepReference `json:"steps,omitempty" yaml:"steps,omitempty"`
 
 	fromNothing bool // the plan makes all clusters
 }
 
-// PoolField is a field of a pool, and where it is written.
+// PoolField is a field of a pool and its position.
 type PoolField struct {
 	Name  string      `json:"name" yaml:"name"`
 	Value string      `json:"value" yaml:"value"`
 	At    problem.Pos `json:"at" yaml:"at"`
-	// Fixed is true if only a pool with another name can have another value.
+	// Fixed is true if another value needs a pool with another name.
 	Fixed bool `json:"fixed,omitempty" yaml:"fixed,omitempty"`
 }
 
-// PoolUse is a list of pools that has the pool, or a role that forwards to it.
+// PoolUse is a list of pools with the pool, or a role that forwards to it.
 type PoolUse struct {
 	What string      `json:"what" yaml:"what"`
 	At   problem.Pos `json:"at" yaml:"at"`
 }
 
-// Step explains a step of the plan for the clusters of a manifest.
+// Step explains a step of a manifest's plan.
 type Step struct {
-	Manifest string `json:"manifest" yaml:"manifest"`
-	// Number is which of the steps of the plan it is, from 1 on.
+	Manifest       string `json:"manifest" yaml:"manifest"`
 	Number         int    `json:"number" yaml:"number"`
 	Steps          int    `json:"steps" yaml:"steps"`
 	Sentence       string `json:"sentence" yaml:"sentence"`
-	Place          string `json:"place" yaml:"place"` // why it is where it is
+	Place          string `json:"place" yaml:"place"`
 	provision.Step `yaml:",inline"`
-	// At is where what the step is about is written, and ReasonsAt where its reasons are, one for each of
-	// them; nothing if the file of the manifest was deleted.
+	// At is the position of the step's subject, and ReasonsAt of its reasons; unset if
+	// the manifest's file was deleted.
 	At        problem.Pos     `json:"at,omitzero" yaml:"at,omitempty"`
 	ReasonsAt []problem.Pos   `json:"reasonsAt,omitempty" yaml:"reasonsAt,omitempty"`
 	WaitsFor  []StepReference `json:"waitsFor,omitempty" yaml:"waitsFor,omitempty"`
 	Blocks    []StepReference `json:"blocks,omitempty" yaml:"blocks,omitempty"`
-	// Refused is what keeps the change from being merged.
+	// Refused has the reasons why the change must not be merged.
 	Refused []string `json:"refused,omitempty" yaml:"refused,omitempty"`
 }
 
@@ -81,7 +78,6 @@ type StepReference struct {
 	Sentence string `json:"sentence" yaml:"sentence"`
 }
 
-// poolNames returns the names of all pools, sorted.
 func poolNames(m *model.Model) []string {
 	var names []string
 	for _, manifest := range m.Clusters.Manifests {
@@ -96,7 +92,6 @@ func poolNames(m *model.Model) []string {
 	return slices.Compact(names)
 }
 
-// explainPool explains a pool that is there.
 func (q *explainer) explainPool(name string) *Pool {
 	manifestPath, pool := path.Split(name)
 	manifestPath = strings.TrimSuffix(manifestPath, "/")
@@ -129,17 +124,17 @@ func (q *explainer) explainPool(name string) *Pool {
 	return out
 }
 
-// fixedFields are those that a pool keeps as long as it has its name.
+// fixedFields need a pool with another name to change.
 var fixedFields = []string{"providerSpec", "serverType", "image", "storageDiskSize", "machineSpec", "spot"}
 
-// poolPaths are the fields of pools that have one value.
+// poolPaths are fields with a single value.
 var poolPaths = [][]string{
 	{"providerSpec", "name"}, {"providerSpec", "region"}, {"providerSpec", "zone"}, {"providerSpec", "externalNetworkName"},
 	{"count"}, {"autoscaler", "min"}, {"autoscaler", "max"}, {"serverType"}, {"image"}, {"storageDiskSize"},
 	{"machineSpec", "cpuCount"}, {"machineSpec", "memory"}, {"machineSpec", "nvidiaGpuCount"}, {"machineSpec", "nvidiaGpuType"}, {"spot"}, {"sshPort"},
 }
 
-// poolFields returns the fields of a pool that are written; of lists and mappings only where they are.
+// poolFields returns written fields; of lists and mappings only the position.
 func poolFields(m *model.InputManifest, at []any) []PoolField {
 	var all []PoolField
 	for _, keys := range append(poolPaths, []string{"nodes"}, []string{"labels"}, []string{"annotations"}, []string{"taints"}) {
@@ -154,7 +149,6 @@ func poolFields(m *model.InputManifest, at []any) []PoolField {
 	return all
 }
 
-// poolUses returns what has a pool, in the order of the manifest.
 func poolUses(m *model.InputManifest, pool string) []PoolUse {
 	var all []PoolUse
 	add := func(names []string, what string, at ...any) {
@@ -175,15 +169,12 @@ func poolUses(m *model.InputManifest, pool string) []PoolUse {
 	return all
 }
 
-// manifestPlan is the plan for the clusters of one manifest, with what keeps it from being merged.
 type manifestPlan struct {
 	manifest string
 	steps    []provision.Step
 	refused  []string
 }
 
-// planClusters returns the plans that lead from the clusters that there are to those that are written. It
-// makes them once.
 func (q *explainer) planClusters() []manifestPlan {
 	if q.plans != nil {
 		return q.plans
@@ -192,7 +183,7 @@ func (q *explainer) planClusters() []manifestPlan {
 	beside := provision.NewStates(q.model)
 	for _, e := range provision.NewEdits(q.findClusters(), q.model) {
 		p, err := provision.NewPlan(e.Current, e.Desired)
-		if err != nil { // a mistake, which the change reports
+		if err != nil { // the change reports the mistake
 			continue
 		}
 		plan := manifestPlan{manifest: cmp.Or(e.Desired.Path(), e.Current.Path()), steps: provision.WithoutShared(p.Steps, beside)}
@@ -206,8 +197,8 @@ func (q *explainer) planClusters() []manifestPlan {
 	return q.plans
 }
 
-// describeLeaving returns why there is no answer to a query: of a pool that is not written any more, by which
-// steps it goes, of such a cluster what shows it, and of others the error.
+// describeLeaving improves err for removed pools and clusters: it names their steps, or
+// what shows them.
 func (q *explainer) describeLeaving(query string, err error) error {
 	name, isPool := strings.CutPrefix(query, poolKind+"/")
 	isWritten := func(m *model.InputManifest) bool { return m.Spec.FindCluster(query) != nil }
@@ -232,7 +223,6 @@ func (q *explainer) describeLeaving(query string, err error) error {
 	return queryErrorf("ask for a step, as "+path.Join(stepKind, ids[0]), "NodePool %q is not written any more in environment %s; the plan has these steps about it: %s", name, q.model.Environment, strings.Join(ids, ", "))
 }
 
-// destroysPool reports whether a step destroys a cluster that has a pool.
 func (q *explainer) destroysPool(manifest string, step provision.Step, pool string) bool {
 	return step.Kind == provision.DestroyCluster && slices.ContainsFunc(q.findClusters(), func(s provision.State) bool {
 		c := s.Spec.FindCluster(step.Cluster)
@@ -244,7 +234,6 @@ func newStepReference(i int, s provision.Step) StepReference {
 	return StepReference{s.ID, i + 1, s.Sentence()}
 }
 
-// explainStep explains a step by its id, which may have that of the manifest before it.
 func (q *explainer) explainStep(id string) (*Step, error) {
 	var ids []string
 	var found []*Step

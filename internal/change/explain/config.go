@@ -11,31 +11,30 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// Config explains which assignments a config sets values for, or a schema checks.
+// Config explains the assignments of a config or schema.
 type Config struct {
-	Config      Object `json:"config" yaml:"config"`
-	Rules       []Rule `json:"rules,omitempty" yaml:"rules,omitempty"`
-	Assignments int    `json:"assignments" yaml:"assignments"` // to which any of the rules applies
-	// ClusterTypes are those with such assignments, sorted by name.
+	Config       Object            `json:"config" yaml:"config"`
+	Rules        []Rule            `json:"rules,omitempty" yaml:"rules,omitempty"`
+	Assignments  int               `json:"assignments" yaml:"assignments"` // to which a rule applies
 	ClusterTypes []AssignmentCount `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
 }
 
-// Rule is a part of a config for the assignments that have all of its labels. A
-// config has one; an App configuration has one for each of its keys.
+// Rule is a part of a config for assignments with all of its labels. A config has one,
+// an App configuration one per key.
 type Rule struct {
 	Keys        []Key  `json:"keys,omitempty" yaml:"keys,omitempty"` // none for a schema
 	Needs       []Need `json:"needs,omitempty" yaml:"needs,omitempty"`
 	Assignments int    `json:"assignments" yaml:"assignments"`
 }
 
-// Key is one key of a config as it is written.
+// Key is one written key of a config.
 type Key struct {
 	Key   string      `json:"key" yaml:"key"`
 	Value string      `json:"value" yaml:"value"`
 	At    problem.Pos `json:"at" yaml:"at"`
 }
 
-// Need is a label that a rule needs, and how many objects have it. Hint is a likely
+// Need is a required label with the number of objects that have it. Hint is a likely
 // correction if none has.
 type Need struct {
 	Label        string `json:"label" yaml:"label"` // "region=west"
@@ -44,8 +43,8 @@ type Need struct {
 	Hint         string `json:"hint,omitempty" yaml:"hint,omitempty"`
 }
 
-// AssignmentCount is a cluster type, the number of assignments on it, and the target of the
-// first of them.
+// AssignmentCount is a cluster type with its number of assignments and the first
+// target.
 type AssignmentCount struct {
 	ClusterType string `json:"clusterType" yaml:"clusterType"`
 	Assignments int    `json:"assignments" yaml:"assignments"`
@@ -63,8 +62,6 @@ func (q *explainer) explainSchema(name string) *Config {
 	return q.explainRules(s, []*values.Rule{{Needs: values.NeedsOf(s.Labels)}})
 }
 
-// explainRules finds the assignments to which rules apply, as sets of targets on each cluster
-// type.
 func (q *explainer) explainRules(o object, rules []*values.Rule) *Config {
 	out := &Config{Config: objectOf(o), Rules: make([]Rule, len(rules))}
 	having := map[values.Need]schedule.Set{}
@@ -110,7 +107,6 @@ func (q *explainer) targetsWith(n values.Need) schedule.Set {
 	return set
 }
 
-// countNeed returns a label with the number of objects that have it.
 func (q *explainer) countNeed(n values.Need, targets int) Need {
 	out := Need{Label: n.String(), Targets: targets}
 	for _, c := range q.model.ClusterTypes {
@@ -124,10 +120,8 @@ func (q *explainer) countNeed(n values.Need, targets int) Need {
 	return out
 }
 
-// maxHints bounds the values of a label in a hint.
 const maxHints = 5
 
-// needHint returns a likely correction for a label that nothing has.
 func (q *explainer) needHint(n values.Need) string {
 	seen, labels := map[string]bool{}, map[string]string{}
 	for _, c := range q.model.ClusterTypes {

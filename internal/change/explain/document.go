@@ -9,33 +9,33 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// Document is an answer as people read it.
+// Document is a human-readable answer.
 type Document struct {
 	Title    string    `json:"title"`
 	Sections []Section `json:"sections"`
 }
 
-// Section is a part of a document. The first one has no heading if it is about the title.
+// Section is a part of a document. The first one may have no heading.
 type Section struct {
 	Heading string  `json:"heading,omitempty"`
 	Tables  []Table `json:"tables,omitempty"`
 }
 
-// Table is rows whose columns are aligned, indented by Depth steps; a line of text is a table of one cell.
+// Table has aligned columns, indented by Depth steps. A line of text is a table of one
+// cell.
 type Table struct {
 	Depth int      `json:"depth"`
 	Rows  [][]Cell `json:"rows"`
 }
 
-// Cell is a text, and what it leads to.
+// Cell is a text and its links.
 type Cell struct {
 	Text  string `json:"text"`
-	Query string `json:"query,omitempty"` // the question that explains it; "" for none
-	// At is the place that the text names; zero for none.
+	Query string `json:"query,omitempty"` // explains the text; "" for none
+	// At is the named position; zero for none.
 	At problem.Pos `json:"at,omitzero"`
 }
 
-// newCell returns the cell of a text, an object or a place.
 func newCell(of any) Cell {
 	switch of := of.(type) {
 	case Cell:
@@ -50,7 +50,6 @@ func newCell(of any) Cell {
 
 func placeCell(at problem.Pos) Cell { return Cell{Text: at.String(), At: at} }
 
-// cell returns the cell of an object with its kind.
 func (o Object) cell() Cell {
 	c := Cell{Text: o.subject()}
 	if slices.ContainsFunc(kinds, func(k kind) bool { return k.name == o.Kind }) {
@@ -59,7 +58,7 @@ func (o Object) cell() Cell {
 	return c
 }
 
-// Text returns the document as text: indented and aligned.
+// Text returns the document as indented and aligned text.
 func (d Document) Text() string {
 	var b strings.Builder
 	b.WriteString(d.Title + "\n")
@@ -74,8 +73,7 @@ func (d Document) Text() string {
 	return b.String()
 }
 
-// writeText writes the rows with aligned columns. The last cell of a row does not count for the width of its
-// column.
+// writeText aligns columns. The last cell of a row does not widen its column.
 func (t Table) writeText(b *strings.Builder) {
 	var widths []int
 	for _, row := range t.Rows {

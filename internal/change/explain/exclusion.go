@@ -20,8 +20,7 @@ func onTarget(n values.Need, t *model.Target) bool {
 	return ok && value == n.Value
 }
 
-// lackOf returns what an assignment has instead of a label that it needs; ok is false if it
-// has the label.
+// lackOf explains a missing label; ok is false if the assignment has it.
 func lackOf(n values.Need, a schedule.Assignment) (l Lack, ok bool) {
 	if onClusterType(n, a.ClusterType) || onTarget(n, a.Target) {
 		return Lack{}, false
@@ -39,22 +38,20 @@ func lackOf(n values.Need, a schedule.Assignment) (l Lack, ok bool) {
 	return Lack{n.String(), strings.Join(has, ", ")}, true
 }
 
-// Exclusion is a config that does not apply to an assignment; of an App
-// configuration, one key.
+// Exclusion is a config, or key of an App configuration, that does not apply to an
+// assignment.
 type Exclusion struct {
 	Config Object   `json:"config" yaml:"config"`
-	Keys   []string `json:"keys,omitempty" yaml:"keys,omitempty"` // that it would set
+	Keys   []string `json:"keys,omitempty" yaml:"keys,omitempty"`
 	Lacks  []Lack   `json:"lacks,omitempty" yaml:"lacks,omitempty"`
 }
 
-// Lack is a label that keeps a config out.
+// Lack is a missing label.
 type Lack struct {
 	Needs string `json:"needs" yaml:"needs"` // "region=west"
 	Has   string `json:"has" yaml:"has"`     // "the cluster type has region=east"
 }
 
-// excludedConfigs returns the configs that do not apply to an assignment, those first for which
-// it lacks the fewest labels.
 func (q *explainer) excludedConfigs(a schedule.Assignment) []Exclusion {
 	var out []Exclusion
 	for _, c := range q.model.Configs {

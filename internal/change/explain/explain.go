@@ -1,14 +1,12 @@
-// Package explain answers questions about an environment: why an assignment exists or does
-// not, where a value comes from, what a rendered file was made of, what a policy, a config
-// or a template does.
+// Package explain answers questions about an environment: why an assignment exists,
+// where a value comes from, what a rendered file is made of.
 //
-// A question is a name, see [AnswerQuery]. An [Answer] is complete, sorted data for programs;
-// [Answer.Text] is the same for people, with long lists cut.
+// [AnswerQuery] describes queries. An [Answer] is complete, sorted data; [Answer.Text]
+// cuts long lists.
 //
-// What the package keeps true: answers come from the model, and from the code that
-// renders it ([schedule], [values], [render]), so that they explain what is really
-// rendered; the same model and question have the same answer; and the cost of an
-// answer does not grow with the number of assignments.
+// Answers come from the model and the code that renders it, so they explain what is
+// really rendered. Equal model and query have equal answers. The cost does not grow
+// with the number of assignments.
 package explain
 
 import (
@@ -24,7 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// Answer is the answer to one question: exactly one of its pointers is set.
+// Answer is the answer to one query: exactly one of its pointers is set.
 type Answer struct {
 	Query       string       `json:"query" yaml:"query"`
 	Environment string       `json:"environment" yaml:"environment"`
@@ -34,7 +32,7 @@ type Answer struct {
 	Workload    *Workload    `json:"workload,omitempty" yaml:"workload,omitempty"`
 	Target      *Target      `json:"target,omitempty" yaml:"target,omitempty"`
 	Policy      *Policy      `json:"policy,omitempty" yaml:"policy,omitempty"`
-	Config      *Config      `json:"config,omitempty" yaml:"config,omitempty"` // of a ConfigMap or a ConfigSchema
+	Config      *Config      `json:"config,omitempty" yaml:"config,omitempty"` // of a ConfigMap or ConfigSchema
 	Template    *Template    `json:"template,omitempty" yaml:"template,omitempty"`
 	Manifest    *Manifest    `json:"manifest,omitempty" yaml:"manifest,omitempty"` // an InputManifest
 	Pool        *Pool        `json:"pool,omitempty" yaml:"pool,omitempty"`
@@ -43,18 +41,18 @@ type Answer struct {
 	StackObject *StackObject `json:"stackObject,omitempty" yaml:"stackObject,omitempty"` // of a Team or the StackSettings
 }
 
-// Options are what answers depend on beside the model.
+// Options are what answers depend on besides the model.
 type Options struct {
 	Rendering render.Options
-	// Environment is the one that was asked about, where the model is that of another one: an ephemeral
-	// environment is made from one; "" for that of the model.
+	// Environment is the queried environment if the model is another one's: an
+	// ephemeral environment is made from one. "" means the model's.
 	Environment string
-	// Clusters returns the clusters that there are: what a plan for clusters begins with. It is called once, for
-	// answers that need a plan; nil for none.
+	// Clusters returns the existing clusters, from which a plan starts. It is called at
+	// most once, and may be nil.
 	Clusters func() []provision.State
 }
 
-// Object identifies an object of the control plane, and where it is written.
+// Object identifies an object of the control plane and its position.
 type Object struct {
 	Kind string      `json:"kind" yaml:"kind"`
 	Name string      `json:"name" yaml:"name"`
@@ -110,21 +108,19 @@ func AnswerQuery(m *model.Model, query string, o Options) (Answer, error) {
 	return a, nil
 }
 
-// explainer finds answers in a model.
 type explainer struct {
-	model    *model.Model
-	plan     *schedule.Plan
-	options  render.Options
-	cache    values.Cache
-	resolver *values.Resolver
-	plans    []manifestPlan // of the clusters; nil if they are not made yet
-	err      error          // why there is no answer after all
-	// findClusters returns the clusters that there are.
+	model        *model.Model
+	plan         *schedule.Plan
+	options      render.Options
+	cache        values.Cache
+	resolver     *values.Resolver
+	plans        []manifestPlan // nil until made
+	err          error          // set if no answer exists after all
 	findClusters func() []provision.State
 }
 
-// valueResolver returns the resolver of the model, created on first use. It ignores problems of the
-// configs, which are reported when the environment is rendered.
+// valueResolver creates the resolver on first use. It ignores problems, which rendering
+// reports.
 func (q *explainer) valueResolver() *values.Resolver {
 	if q.resolver == nil {
 		q.resolver, _ = values.NewResolver(q.model, &q.cache)
@@ -132,13 +128,10 @@ func (q *explainer) valueResolver() *values.Resolver {
 	return q.resolver
 }
 
-// assignmentAt returns the cluster type and the target at two indexes of the model's lists, whether
-// they are assigned or not.
 func (q *explainer) assignmentAt(i, j int) schedule.Assignment {
 	return schedule.Assignment{ClusterType: q.model.ClusterTypes[i], Target: q.model.Targets[j]}
 }
 
-// object is any kind of the model.
 type object interface{ ObjectMeta() *model.Object }
 
 func namesOf[T object](all []T) []string {

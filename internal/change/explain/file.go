@@ -19,24 +19,21 @@ type File struct {
 	Path   string `json:"path" yaml:"path"`
 	Exists bool   `json:"exists" yaml:"exists"`
 	WhyNot string `json:"whyNot,omitempty" yaml:"whyNot,omitempty"`
-	// Stopped reports that a problem stops the stack that the file is of: it is not rendered, and the
-	// output keeps what it has. WhyNot says which.
+	// Stopped reports that a problem stops the file's stack, so that the output keeps
+	// the old file. WhyNot has the problem.
 	Stopped bool `json:"stopped,omitempty" yaml:"stopped,omitempty"`
-	// Rendered has the template; nil for files that no template makes.
+	// Rendered is nil for files without a template.
 	Rendered *RenderedFile `json:"made,omitempty" yaml:"made,omitempty"`
-	// Policies has for every policy whether it selects the file's assignment.
-	Policies []Verdict `json:"policies,omitempty" yaml:"policies,omitempty"`
-	Reads    []Read    `json:"reads,omitempty" yaml:"reads,omitempty"`
+	Policies []Verdict     `json:"policies,omitempty" yaml:"policies,omitempty"`
+	Reads    []Read        `json:"reads,omitempty" yaml:"reads,omitempty"`
 }
 
-// Read is an object that a file is made from, and what the file contains of it: fields of
-// the template's data, or keys of a config.
+// Read is an object that a file is made from, with its fields or keys in the file.
 type Read struct {
 	Object Object   `json:"object" yaml:"object"`
 	What   []string `json:"what,omitempty" yaml:"what,omitempty"`
 }
 
-// explainTrackingFile holds the commit of the BaseRepo named main.
 func (q *explainer) explainTrackingFile() *File {
 	f := &File{Path: output.TrackingFile}
 	i := slices.IndexFunc(q.model.BaseRepos, func(b *model.BaseRepo) bool { return b.Name == "main" })
@@ -54,7 +51,6 @@ func (q *explainer) explainTrackingFile() *File {
 	return f
 }
 
-// explainFile explains the file that a template makes for an assignment.
 func (q *explainer) explainFile(i, j int, u templateSlot) *File {
 	a := q.assignmentAt(i, j)
 	made := q.renderFile(i, j, u)
@@ -96,7 +92,7 @@ func (q *explainer) renderFile(i, j int, u templateSlot) RenderedFile {
 	return m
 }
 
-// expandEarlier expands the templates before that of u, which may change the data.
+// expandEarlier expands the templates before u, which may change the data.
 func (q *explainer) expandEarlier(i int, u templateSlot, d *render.Data, scope render.Scope) {
 	for _, earlier := range slotsOf(q.model, q.model.ClusterTypes[i]) {
 		if earlier == u {
@@ -109,7 +105,6 @@ func (q *explainer) expandEarlier(i int, u templateSlot, d *render.Data, scope r
 	}
 }
 
-// templateData returns what templates see of an assignment, and its values.
 func (q *explainer) templateData(i, j int) (render.Data, *values.Values) {
 	a, v := q.assignmentAt(i, j), q.valueResolver().ValuesOf(i, j)
 	t := a.Target
@@ -120,7 +115,6 @@ func (q *explainer) templateData(i, j int) (render.Data, *values.Values) {
 	}, v
 }
 
-// waitedTargets returns the deployment targets that one waits for, sorted by name.
 func (q *explainer) waitedTargets(i, j int) []Object {
 	var out []Object
 	for _, d := range q.resolveDependencies(i, j) {
@@ -130,7 +124,6 @@ func (q *explainer) waitedTargets(i, j int) []Object {
 	return slices.Compact(out)
 }
 
-// field is a field of render.Data, and the objects that it is made of.
 type field struct {
 	name string
 	from fieldSource
@@ -159,8 +152,6 @@ var fields = []field{
 	{"DependsOn", fromTarget | fromDependencies},
 }
 
-// readObjects returns the objects that a file is made from: the cluster type, which names
-// the template, the target, and what the template reads beside them.
 func (q *explainer) readObjects(i, j int, u templateSlot, t *model.Template) []Read {
 	a := q.assignmentAt(i, j)
 	compiled, _ := render.Compile(t)
@@ -191,7 +182,7 @@ func (q *explainer) readObjects(i, j int, u templateSlot, t *model.Template) []R
 	return reads
 }
 
-// readsTemplates reports whether the texts that a template reads contain templates, which may read
+// readsTemplates reports whether the read texts contain templates, which may read
 // anything.
 func (q *explainer) readsTemplates(i, j int, t *render.Template) bool {
 	d, _ := q.templateData(i, j)
@@ -205,7 +196,6 @@ func (q *explainer) readsTemplates(i, j int, t *render.Template) bool {
 	})
 }
 
-// registrationOf returns the registration that a target was read through; nil for others.
 func (q *explainer) registrationOf(t *model.Target) *model.Registration {
 	i, ok := model.IndexOf(q.model.Registrations, t.Pos.Layer)
 	if !ok || t.Workspace == "" || q.model.Registrations[i].Workspace != t.Workspace {
@@ -214,8 +204,7 @@ func (q *explainer) registrationOf(t *model.Target) *model.Registration {
 	return q.model.Registrations[i]
 }
 
-// configReads returns the configs that apply to an assignment, in the order of merging, with
-// the keys that they set.
+// configReads returns configs with their keys, in merge order.
 func (q *explainer) configReads(i, j int) []Read {
 	keys := map[string][]string{}
 	for _, v := range q.explainValues(i, j) {

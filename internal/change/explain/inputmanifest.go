@@ -13,19 +13,18 @@ import (
 
 const manifestKind = "InputManifest"
 
-// Manifest explains a manifest of clusters: what carries it out, its clusters and pools, and what becomes of it.
+// Manifest explains a manifest of clusters: executor, clusters, pools and steps.
 type Manifest struct {
-	Manifest Object            `json:"manifest" yaml:"manifest"` // its name is "namespace/name"
+	Manifest Object            `json:"manifest" yaml:"manifest"` // the name is "namespace/name"
 	Executor string            `json:"executor" yaml:"executor"`
 	Clusters []ManifestCluster `json:"clusters" yaml:"clusters"`
 	Pools    []Object          `json:"pools" yaml:"pools"`
-	// Steps are those of the plan for its clusters.
-	Steps []StepReference `json:"steps,omitempty" yaml:"steps,omitempty"`
+	Steps    []StepReference   `json:"steps,omitempty" yaml:"steps,omitempty"`
 
 	fromNothing bool // the plan makes all clusters
 }
 
-// ManifestCluster is a cluster of a manifest, and where it is written.
+// ManifestCluster is a cluster of a manifest with its position.
 type ManifestCluster struct {
 	Name    string      `json:"name" yaml:"name"`
 	Version string      `json:"version" yaml:"version"`
@@ -34,15 +33,13 @@ type ManifestCluster struct {
 	At      problem.Pos `json:"at" yaml:"at"`
 }
 
-// manifestNames returns the names of all manifests, with their namespaces, sorted.
 func manifestNames(m *model.Model) []string {
 	names := list.Convert(m.Clusters.Manifests, func(m *model.InputManifest) string { return m.Path() })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// findManifest returns the name of a manifest with its namespace, where one alone has the name without it; otherwise the
-// name as it is.
+// findManifest adds the namespace to a name if it is unambiguous.
 func findManifest(m *model.Model, name string) string {
 	var found []string
 	for _, one := range m.Clusters.Manifests {
@@ -56,7 +53,6 @@ func findManifest(m *model.Model, name string) string {
 	return name
 }
 
-// explainManifest explains a manifest that is there.
 func (q *explainer) explainManifest(name string) *Manifest {
 	i := slices.IndexFunc(q.model.Clusters.Manifests, func(m *model.InputManifest) bool { return m.Path() == name })
 	m := q.model.Clusters.Manifests[i]

@@ -9,12 +9,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// ClusterType explains which targets are on a cluster type, and which are not.
+// ClusterType explains which targets are on a cluster type.
 type ClusterType struct {
 	ClusterType Object            `json:"clusterType" yaml:"clusterType"`
 	Labels      map[string]string `json:"labels" yaml:"labels"`
 	Templates   []TemplateUse     `json:"templates,omitempty" yaml:"templates,omitempty"`
-	Policies    []Selection       `json:"policies,omitempty" yaml:"policies,omitempty"` // those that select it first
+	Policies    []Selection       `json:"policies,omitempty" yaml:"policies,omitempty"` // selecting ones first
 	Targets     []Placement       `json:"targets,omitempty" yaml:"targets,omitempty"`
 	Absent      []Absence         `json:"absent,omitempty" yaml:"absent,omitempty"`
 }
@@ -36,7 +36,7 @@ func (q *explainer) explainClusterType(name string) *ClusterType {
 	return out
 }
 
-// ownLabels returns the labels without those that Flux adds to every object.
+// ownLabels omits labels that Flux adds to all objects.
 func ownLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}
 	maps.Copy(own, labels)
@@ -44,14 +44,14 @@ func ownLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// Target explains on which cluster types a deployment target is, and on which it is not.
+// Target explains on which cluster types a deployment target is.
 type Target struct {
 	Target       Object            `json:"target" yaml:"target"`
 	Workload     string            `json:"workload" yaml:"workload"`
 	Workspace    string            `json:"workspace" yaml:"workspace"`
 	Labels       map[string]string `json:"labels" yaml:"labels"`
 	DependsOn    []string          `json:"dependsOn,omitempty" yaml:"dependsOn,omitempty"`
-	Policies     []Selection       `json:"policies,omitempty" yaml:"policies,omitempty"` // those that select it first
+	Policies     []Selection       `json:"policies,omitempty" yaml:"policies,omitempty"` // selecting ones first
 	ClusterTypes []Placement       `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
 	Absent       []Absence         `json:"absent,omitempty" yaml:"absent,omitempty"`
 }
@@ -74,7 +74,7 @@ func (q *explainer) explainTarget(name string) *Target {
 	return out
 }
 
-// Workload explains where the deployment targets of a workload are.
+// Workload explains where a workload's deployment targets are.
 type Workload struct {
 	Name    string    `json:"name" yaml:"name"`
 	Targets []*Target `json:"targets,omitempty" yaml:"targets,omitempty"`

@@ -9,20 +9,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// How much of a list is shown.
 const (
 	maxRows  = 20
 	maxNames = 10
 )
 
-// page writes the document of an answer.
 type page struct{ document Document }
 
 func (p *page) writeTitle(format string, args ...any) {
 	p.document.Title = fmt.Sprintf(format, args...)
 }
 
-// writeSection begins a part of the answer.
 func (p *page) writeSection(format string, args ...any) {
 	p.document.Sections = append(p.document.Sections, Section{Heading: fmt.Sprintf(format, args...)})
 }
@@ -31,7 +28,6 @@ func (p *page) writeLine(depth int, text string) {
 	p.writeTable(depth, [][]any{{text}})
 }
 
-// writeRows writes a table of at most maxRows rows.
 func (p *page) writeRows(depth int, rows [][]any) {
 	p.writeTable(depth, rows[:min(len(rows), maxRows)])
 	p.writeMore(depth, len(rows)-maxRows)
@@ -43,7 +39,7 @@ func (p *page) writeMore(depth, n int) {
 	}
 }
 
-// writeTable writes rows with aligned columns, of texts, objects, places and cells.
+// writeTable takes texts, objects, positions and cells.
 func (p *page) writeTable(depth int, rows [][]any) {
 	if len(rows) == 0 {
 		return
@@ -55,13 +51,11 @@ func (p *page) writeTable(depth int, rows [][]any) {
 	last.Tables = append(last.Tables, Table{depth, list.Convert(rows, func(row []any) []Cell { return list.Convert(row, newCell) })})
 }
 
-// nameGroup is objects with the same description.
 type nameGroup struct {
 	about string
 	names []string
 }
 
-// groupNames groups names by their description, in the order of the first of each group.
 func groupNames[T any](all []T, name, about func(T) string) []nameGroup {
 	var groups []nameGroup
 	at := map[string]int{}
@@ -78,7 +72,6 @@ func groupNames[T any](all []T, name, about func(T) string) []nameGroup {
 	return groups
 }
 
-// writeGroups writes each group as a description and a line of names.
 func (p *page) writeGroups(depth int, groups []nameGroup) {
 	for _, g := range groups[:min(len(groups), maxRows)] {
 		p.writeLine(depth, fmt.Sprintf("%s (%d)", g.about, len(g.names)))
@@ -87,7 +80,6 @@ func (p *page) writeGroups(depth int, groups []nameGroup) {
 	p.writeMore(depth, len(groups)-maxRows)
 }
 
-// nameList returns names on one line, up to a limit.
 func nameList(names []string, limit int) string {
 	if len(names) <= limit {
 		return strings.Join(names, ", ")

@@ -8,36 +8,34 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Placement is one side of an existing assignment, and the policies that made it.
+// Placement is one side of an assignment, and the policies that made it.
 type Placement struct {
 	Object   Object   `json:"object" yaml:"object"`
 	Policies []string `json:"policies,omitempty" yaml:"policies,omitempty"`
 }
 
-// Absence is one side of an assignment that does not exist, and what it lacks for the
-// policy that is nearest to making it. Policy is "" if none selects the side that the
-// question is about.
+// Absence is one side of a missing assignment, and what it lacks for the nearest
+// policy. Policy is "" if none selects the other side.
 type Absence struct {
 	Object Object `json:"object" yaml:"object"`
 	Policy string `json:"policy,omitempty" yaml:"policy,omitempty"`
-	Reason string `json:"reason,omitempty" yaml:"reason,omitempty"` // the first unmet requirement: "needs size=large, has size=small"
-	Lacks  int    `json:"lacks,omitempty" yaml:"lacks,omitempty"`   // how many requirements are not met
+	Reason string `json:"reason,omitempty" yaml:"reason,omitempty"` // first unmet requirement: "needs size=large, has size=small"
+	Lacks  int    `json:"lacks,omitempty" yaml:"lacks,omitempty"`
 }
 
-// sortByLacks puts the near misses first.
 func sortByLacks(list []Absence) {
 	slices.SortStableFunc(list, func(a, b Absence) int { return cmp.Compare(a.Lacks, b.Lacks) })
 }
 
-// Selection is whether one policy selects one side; Reason is "" if it does.
+// Selection tells whether a policy selects one side; if so, Reason is "".
 type Selection struct {
 	Policy   Object `json:"policy" yaml:"policy"`
 	Selected bool   `json:"selected" yaml:"selected"`
 	Reason   string `json:"reason,omitempty" yaml:"reason,omitempty"`
 }
 
-// clusterTypeDistance and targetDistance return the number of a policy's requirements that
-// a side does not meet: it is selected at 0.
+// clusterTypeDistance and targetDistance count a policy's unmet requirements; 0 means
+// selected.
 func clusterTypeDistance(p *model.Policy, c *model.ClusterType) int {
 	return countFailing(p.ClusterTypes, c.Labels)
 }
@@ -60,12 +58,11 @@ func countFailing(s model.Selector, labels map[string]string) int {
 	return n
 }
 
-// assignmentDistance returns the number of a policy's requirements that an assignment does not meet.
 func assignmentDistance(p *model.Policy, a schedule.Assignment) int {
 	return clusterTypeDistance(p, a.ClusterType) + targetDistance(p, a.Target)
 }
 
-// policyOpinion returns the opinion of one policy on an assignment, of which one side may be nil.
+// policyOpinion accepts an assignment with one nil side.
 func policyOpinion(p *model.Policy, a schedule.Assignment) schedule.PolicyVerdict {
 	if a.ClusterType == nil {
 		a.ClusterType = &model.ClusterType{}
@@ -76,8 +73,6 @@ func policyOpinion(p *model.Policy, a schedule.Assignment) schedule.PolicyVerdic
 	return schedule.EvaluatePolicies(&model.Model{Policies: []*model.Policy{p}}, a)[0]
 }
 
-// assignmentSide has the functions for one of the two sides of an assignment: how far it is from
-// being selected by a policy, and why.
 type assignmentSide struct {
 	distance func(*model.Policy, schedule.Assignment) int
 	reason   func(schedule.PolicyVerdict) string
@@ -94,8 +89,6 @@ var (
 	}
 )
 
-// policySelections returns for every policy whether it selects one side of an assignment, those
-// that do first; and the policies that do.
 func (s assignmentSide) policySelections(policies []*model.Policy, a schedule.Assignment) (all []Selection, selecting []*model.Policy) {
 	var others []Selection
 	for _, p := range policies {
@@ -109,8 +102,6 @@ func (s assignmentSide) policySelections(policies []*model.Policy, a schedule.As
 	return append(all, others...), selecting
 }
 
-// explainPlacement returns the policies that make an assignment, of those that select its
-// other side.
 func (s assignmentSide) explainPlacement(o object, a schedule.Assignment, policies []*model.Policy) Placement {
 	p := Placement{Object: objectOf(o)}
 	for _, policy := range policies {
@@ -121,8 +112,7 @@ func (s assignmentSide) explainPlacement(o object, a schedule.Assignment, polici
 	return p
 }
 
-// explainAbsence returns why none of the policies that select the other side of an assignment
-// makes it, for the nearest of them; if several are equally near, the first by name.
+// explainAbsence compares with the nearest policy, the first by name if several are.
 func (s assignmentSide) explainAbsence(o object, a schedule.Assignment, policies []*model.Policy) Absence {
 	absent := Absence{Object: objectOf(o)}
 	if len(policies) == 0 {

@@ -5,10 +5,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Policy explains what a policy selects, and why not the rest, near misses first.
+// Policy explains what a policy selects and why not the rest, near misses first.
 type Policy struct {
 	Policy              Object    `json:"policy" yaml:"policy"`
-	ClusterTypeSelector string    `json:"clusterTypeSelector" yaml:"clusterTypeSelector"` // as kubectl writes it
+	ClusterTypeSelector string    `json:"clusterTypeSelector" yaml:"clusterTypeSelector"` // as in kubectl
 	TargetSelector      string    `json:"targetSelector" yaml:"targetSelector"`
 	Workspace           string    `json:"workspace,omitempty" yaml:"workspace,omitempty"`
 	Assignments         int       `json:"assignments" yaml:"assignments"`

@@ -15,25 +15,23 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// QueryError is the reason why a question cannot be answered.
+// QueryError is the reason why a query has no answer.
 type QueryError struct {
-	Summary string // one sentence, without a full stop
-	Hint    string // what to ask instead; "" for no hint
+	Summary string // one sentence without a full stop
+	Hint    string // what to query instead; may be ""
 }
 
 // Error implements error: it returns the summary.
 func (e *QueryError) Error() string { return e.Summary }
 
-// subject is what a question is about.
 type subject struct {
-	query  string // the unambiguous query for this subject
+	query  string
 	answer func(*explainer, *Answer)
 }
 
-// kind is a kind of objects that queries can name.
 type kind struct {
 	name   string
-	names  func(*model.Model) []string // sorted
+	names  func(*model.Model) []string
 	answer func(q *explainer, name string, a *Answer)
 }
 
@@ -58,8 +56,8 @@ func workloadNames(m *model.Model) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// resolveQuery returns the subject of a query. The forms of queries do not overlap: no kind is in
-// lower case, no cluster type in upper case, and no name has a space or an @.
+// resolveQuery relies on distinct forms: kinds are not in lower case, cluster types not
+// in upper case, and no name has a space or @.
 func resolveQuery(m *model.Model, query string) (subject, error) {
 	query = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(query), "./"), "/")
 	if query == "" {
@@ -99,7 +97,6 @@ func resolveQuery(m *model.Model, query string) (subject, error) {
 	return resolvePath(m, first, rest)
 }
 
-// exampleOf returns an example of a query, with names of the model if it has any.
 func exampleOf(m *model.Model) string {
 	if len(m.ClusterTypes) > 0 && len(m.Targets) > 0 {
 		return m.ClusterTypes[0].Name + "/" + m.Targets[0].Name
@@ -111,12 +108,10 @@ func queryErrorf(hint, format string, args ...any) *QueryError {
 	return &QueryError{fmt.Sprintf(format, args...), hint}
 }
 
-// subject returns the object of this kind with a name, which is there.
 func (k kind) subject(name string) subject {
 	return subject{k.name + "/" + name, func(q *explainer, a *Answer) { k.answer(q, name, a) }}
 }
 
-// resolveKind resolves <Kind>/<name>.
 func resolveKind(m *model.Model, k kind, name string) (subject, error) {
 	names := k.names(m)
 	if k.name == manifestKind {
@@ -132,13 +127,11 @@ func resolveKind(m *model.Model, k kind, name string) (subject, error) {
 	return k.subject(name), nil
 }
 
-// workloadHint returns the likely reason why a workload was not found: a model has the
-// deployment targets of its own environment only.
+// workloadHint explains that a model only has targets of its own environment.
 func workloadHint(m *model.Model) string {
 	return "a workload without a deployment target for environment " + m.Environment + " is not part of it"
 }
 
-// resolvePath resolves a path that begins with the folder of a cluster type.
 func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 	target, file, deeper := strings.Cut(rest, "/")
 	i, ok := model.IndexOf(m.ClusterTypes, clusterType)
@@ -171,7 +164,6 @@ func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 		file, clusterType, strings.Join(names, ", "))
 }
 
-// resolveAssignment resolves the names of a cluster type and a deployment target.
 func resolveAssignment(m *model.Model, clusterType, target string) (subject, error) {
 	i, isType := model.IndexOf(m.ClusterTypes, clusterType)
 	j, isTarget := model.IndexOf(m.Targets, target)
@@ -212,7 +204,6 @@ func nearestAssignment(m *model.Model, clusterType, target string) string {
 	return fmt.Sprintf("did you mean %q?", clusterType+"/"+target)
 }
 
-// resolveName resolves a name without a kind.
 func resolveName(m *model.Model, name string) (subject, error) {
 	var found []subject
 	for _, k := range kinds {
@@ -226,7 +217,7 @@ func resolveName(m *model.Model, name string) (subject, error) {
 		}
 	}
 	found = append(found, kalypsoAssignments(m, name)...)
-	if len(found) > 1 { // a team is often named as its workload is
+	if len(found) > 1 { // teams often have the name of their workload
 		found = slices.DeleteFunc(found, func(s subject) bool {
 			return strings.HasPrefix(s.query, teamKind+"/") || strings.HasPrefix(s.query, settingsKind+"/")
 		})
@@ -250,8 +241,8 @@ func resolveName(m *model.Model, name string) (subject, error) {
 	return subject{}, queryErrorf("ask for one of them as it is written here", "%d things are named %q: %s", len(found), name, strings.Join(queries, ", "))
 }
 
-// kalypsoAssignments returns the assignments to which Kalypso gives this name. There may be
-// several, since a name can be split in more than one way.
+// kalypsoAssignments returns all assignments with this Kalypso name, which can be split
+// in several ways.
 func kalypsoAssignments(m *model.Model, name string) []subject {
 	var found []subject
 	for _, t := range m.Targets {

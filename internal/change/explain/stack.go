@@ -14,38 +14,36 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// Stack explains a stack: what it is made of, in which order, and what protects it.
+// Stack explains a stack: its components, their order and protection.
 type Stack struct {
 	Stack     Object `json:"stack" yaml:"stack"`
 	Path      string `json:"path" yaml:"path"` // as "team/environment"
 	Namespace string `json:"namespace" yaml:"namespace"`
-	// Teardown reports that the components are destroyed, in the opposite order.
+	// Teardown reports that the components are destroyed, in reverse order.
 	Teardown bool `json:"teardown,omitempty" yaml:"teardown,omitempty"`
-	// Stopped is the problem that keeps the stack from being rendered; "" if none does.
+	// Stopped is the problem that stops the stack, or "".
 	Stopped string `json:"stopped,omitempty" yaml:"stopped,omitempty"`
 	// Team is nil if no Team is written.
 	Team      *Object `json:"team,omitempty" yaml:"team,omitempty"`
 	Protected bool    `json:"protected,omitempty" yaml:"protected,omitempty"` // by the Team
-	// Components are in the order in which they are made, or destroyed.
+	// Components are in order of creation or destruction.
 	Components []StackComponent `json:"components" yaml:"components"`
 	Reads      []Read           `json:"reads,omitempty" yaml:"reads,omitempty"`
 }
 
 // StackComponent is one component of a stack.
 type StackComponent struct {
-	Name string      `json:"name" yaml:"name"`
-	At   problem.Pos `json:"at" yaml:"at"`
-	Type string      `json:"type" yaml:"type"`
-	From string      `json:"from,omitempty" yaml:"from,omitempty"` // its module or chart
-	// WaitsFor are the components that must be ready before this one.
-	WaitsFor []string `json:"waitsFor,omitempty" yaml:"waitsFor,omitempty"`
-	// Notes say what is unusual about it: protected, destroyed, left out, or how its plans are approved.
+	Name     string      `json:"name" yaml:"name"`
+	At       problem.Pos `json:"at" yaml:"at"`
+	Type     string      `json:"type" yaml:"type"`
+	From     string      `json:"from,omitempty" yaml:"from,omitempty"` // module or chart
+	WaitsFor []string    `json:"waitsFor,omitempty" yaml:"waitsFor,omitempty"`
+	// Notes are special properties, such as protection.
 	Notes []string `json:"notes,omitempty" yaml:"notes,omitempty"`
 }
 
-// explainStack explains a stack, which is there.
 func (q *explainer) explainStack(name string) *Stack {
-	stacks, _ := stack.Resolve(q.model) // its problems are those of rendering
+	stacks, _ := stack.Resolve(q.model) // rendering reports its problems
 	s := stacks[slices.IndexFunc(stacks, func(s *stack.Stack) bool { return s.Path() == name || s.Name == name })]
 	file := q.explainStackFile(path.Join(stackfiles.ObjectsFolder, s.Path()), s, nil)
 	out := &Stack{Stack: objectOf(s.Stack), Path: s.Path(), Namespace: s.Namespace, Teardown: s.Teardown, Reads: file.Reads}
@@ -64,7 +62,6 @@ func (q *explainer) explainStack(name string) *Stack {
 	return out
 }
 
-// sortByOrder returns components so that each comes after those that it waits for.
 func sortByOrder(all []*stack.Component) []*stack.Component {
 	depths := stack.Depths(all, (*stack.Component).After)
 	sorted := slices.Clone(all)
@@ -137,14 +134,14 @@ func (s *Stack) writePage(p *page, env string) {
 	}
 }
 
-// StackObject explains a Team, or the StackSettings.
+// StackObject explains a Team or the StackSettings.
 type StackObject struct {
 	Object Object   `json:"object" yaml:"object"`
 	Facts  []Fact   `json:"facts" yaml:"facts"`
-	Stacks []string `json:"stacks,omitempty" yaml:"stacks,omitempty"` // those that it is about
+	Stacks []string `json:"stacks,omitempty" yaml:"stacks,omitempty"`
 }
 
-// Fact is a field, or what follows from one.
+// Fact is a field or its effect.
 type Fact struct {
 	Name  string `json:"name" yaml:"name"`
 	Value string `json:"value" yaml:"value"`

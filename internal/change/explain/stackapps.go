@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
-// findApplications returns the Applications of Argo CD that a file of a component is made from: one for
-// the files of its objects, and all for any other.
+// findApplications returns the Applications behind a component's file: one for its
+// objects, else all.
 func (q *explainer) findApplications(file string, c *stack.Component) []Read {
 	if c == nil || c.Type != stack.ArgoCD {
 		return nil

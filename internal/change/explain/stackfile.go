@@ -13,14 +13,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// The kinds of stacks: CloudKnit calls one Environment.
+// Kinds of stacks; Environment is CloudKnit's.
 const (
 	stackKind    = "Environment"
 	teamKind     = "Team"
 	settingsKind = "StackSettings"
 )
 
-// stackNames returns the names of the stacks: those of their objects, and those by which they are shown.
 func stackNames(m *model.Model) []string {
 	names := list.Convert(m.Stacks.List, func(s *model.Stack) string { return s.Name })
 	for _, s := range m.Stacks.List {
@@ -30,8 +29,8 @@ func stackNames(m *model.Model) []string {
 	return slices.Compact(names)
 }
 
-// resolveStack resolves a stack, or a component of one, as they are shown: team/environment, and
-// team/environment/component. It returns no answer if there is no such stack, or a cluster type of that name.
+// resolveStack resolves team/environment and team/environment/component. It returns no
+// answer for an unknown stack or a cluster type.
 func resolveStack(m *model.Model, query string) (subject, error) {
 	first, _, _ := strings.Cut(query, "/")
 	if m.ClusterType(first) != nil {
@@ -48,9 +47,8 @@ func resolveStack(m *model.Model, query string) (subject, error) {
 	return subject{}, nil
 }
 
-// resolveStackPath resolves the path of a file or folder of a stack's output.
 func resolveStackPath(m *model.Model, query string) (subject, error) {
-	stacks, _ := stack.Resolve(m) // its problems are those of rendering
+	stacks, _ := stack.Resolve(m) // rendering reports its problems
 	for _, s := range stacks {
 		for _, folder := range []string{path.Join(stackfiles.ObjectsFolder, s.Path()), path.Join(stackfiles.ModulesFolder, s.Team+stackfiles.TeamSuffix, s.Env+stackfiles.EnvSuffix)} {
 			rest, inside := strings.CutPrefix(query+"/", folder+"/")
@@ -70,7 +68,7 @@ func resolveStackPath(m *model.Model, query string) (subject, error) {
 	return subject{}, queryErrorf("the stacks are "+strings.Join(names, ", "), "%s is not of a stack that environment %s describes", query, m.Environment)
 }
 
-// explainStackFile explains a file of a stack, or of a component of it unless that is nil.
+// explainStackFile explains a file of a stack, or of component c if not nil.
 func (q *explainer) explainStackFile(query string, s *stack.Stack, c *stack.Component) *File {
 	f := &File{Path: query}
 	files, problems := stackfiles.Render(q.model)
@@ -109,7 +107,6 @@ func (q *explainer) explainStackFile(query string, s *stack.Stack, c *stack.Comp
 	return f
 }
 
-// hasPath reports whether a tree has a file or a folder.
 func hasPath(t tree.Tree, name string) bool {
 	_, ok := t.Lookup(name)
 	return ok || !t.Sub(name).IsEmpty()

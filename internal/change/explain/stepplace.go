@@ -11,14 +11,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// stepPlaces finds where what a step is about is written.
 type stepPlaces struct {
 	model    *model.Model
 	manifest *model.InputManifest
 	step     provision.Step
 }
 
-// newStepPlaces returns the places of a step of the plan of a manifest, and false if its file was deleted.
+// newStepPlaces returns false if the manifest's file was deleted.
 func newStepPlaces(m *model.Model, manifest string, s provision.Step) (stepPlaces, bool) {
 	i := slices.IndexFunc(m.Clusters.Manifests, func(o *model.InputManifest) bool { return o.Path() == manifest })
 	if i < 0 {
@@ -27,8 +26,8 @@ func newStepPlaces(m *model.Model, manifest string, s provision.Step) (stepPlace
 	return stepPlaces{m, m.Clusters.Manifests[i], s}, true
 }
 
-// findSubject returns where what the step is about is written: the cluster or the manifest, if it is
-// written no more.
+// findSubject returns the position of the step's subject; for a removed one, of its
+// cluster or manifest.
 func (p stepPlaces) findSubject() problem.Pos {
 	for _, at := range p.entities() {
 		return p.manifest.PositionOf(at...)
@@ -36,8 +35,7 @@ func (p stepPlaces) findSubject() problem.Pos {
 	return p.manifest.Pos
 }
 
-// findReason returns where the field is written that is a reason for the step; where what has it is
-// written, if it is not.
+// findReason returns the position of a reason's field, or of what should have it.
 func (p stepPlaces) findReason(c provision.Change) problem.Pos {
 	if c.Field == "clusterType" {
 		if pos, bound := p.findBinding(); bound {
@@ -54,8 +52,7 @@ func (p stepPlaces) findReason(c provision.Change) problem.Pos {
 	return p.findSubject()
 }
 
-// entities returns the paths in the manifest of what the step is about and of what has that, the
-// innermost one first.
+// entities returns the paths of the subject and its owners, innermost first.
 func (p stepPlaces) entities() [][]any {
 	s, spec := p.step.Subject, &p.manifest.Spec
 	var all [][]any
@@ -73,7 +70,7 @@ func (p stepPlaces) entities() [][]any {
 	return all
 }
 
-// fieldsOf returns the paths that a field of a reason may have in what has it.
+// fieldsOf returns the possible paths of a reason's field.
 func (p stepPlaces) fieldsOf(field string) [][]any {
 	field = strings.TrimPrefix(field, p.step.Subject.Pool+".")
 	switch field {
@@ -86,11 +83,9 @@ func (p stepPlaces) fieldsOf(field string) [][]any {
 	if !nested {
 		return [][]any{{key}}
 	}
-	return [][]any{{key, rest}, {key}} // the key of a label may have dots
+	return [][]any{{key, rest}, {key}} // label keys may have dots
 }
 
-// withItem returns the path of an item of a list of names; the path itself if it is no such list, or has
-// no such item.
 func (p stepPlaces) withItem(path []any, name string) []any {
 	for i := 0; ; i++ {
 		item := append(slices.Clone(path), i)
@@ -104,7 +99,6 @@ func (p stepPlaces) withItem(path []any, name string) []any {
 	}
 }
 
-// findBinding returns where the cluster type of the cluster is written.
 func (p stepPlaces) findBinding() (problem.Pos, bool) {
 	for _, b := range p.model.Clusters.Bindings {
 		ref := b.Spec.InputManifest

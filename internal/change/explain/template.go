@@ -10,18 +10,17 @@ import (
 
 // Template explains which cluster types use a template.
 type Template struct {
-	Template Object   `json:"template" yaml:"template"`
-	BuiltIn  bool     `json:"builtIn" yaml:"builtIn"`
-	Type     string   `json:"type" yaml:"type"`
-	Engine   string   `json:"engine" yaml:"engine"`
-	Reads    []string `json:"reads,omitempty" yaml:"reads,omitempty"` // fields of the data: ".ConfigData"
-	Broken   string   `json:"broken,omitempty" yaml:"broken,omitempty"`
-	// ClusterTypes are those that name it, sorted by name.
+	Template     Object         `json:"template" yaml:"template"`
+	BuiltIn      bool           `json:"builtIn" yaml:"builtIn"`
+	Type         string         `json:"type" yaml:"type"`
+	Engine       string         `json:"engine" yaml:"engine"`
+	Reads        []string       `json:"reads,omitempty" yaml:"reads,omitempty"` // fields of the data: ".ConfigData"
+	Broken       string         `json:"broken,omitempty" yaml:"broken,omitempty"`
 	ClusterTypes []TemplateUser `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
 	Assignments  int            `json:"assignments" yaml:"assignments"`
 }
 
-// TemplateUser is a cluster type that names a template, and in which field.
+// TemplateUser is a cluster type that names a template, and the field.
 type TemplateUser struct {
 	ClusterType Object `json:"clusterType" yaml:"clusterType"`
 	Field       string `json:"field" yaml:"field"`
@@ -54,16 +53,13 @@ func (q *explainer) explainTemplate(name string) *Template {
 	return out
 }
 
-// templateSlot is one of the three templates of a cluster type, and the file that it makes.
 type templateSlot struct{ field, template, file string }
 
-// isOrdered reports whether the reconciler of a cluster type is ordered.
 func isOrdered(m *model.Model, c *model.ClusterType) bool {
 	t := m.Template(c.Reconciler)
 	return t != nil && t.Ordered
 }
 
-// explainOrderFile explains a file that has an ordered deployment target applied in its turn.
 func explainOrderFile(m *model.Model, i, j int, file string) *File {
 	c, t := m.ClusterTypes[i], m.Targets[j]
 	f := &File{Path: path.Join(c.Name, t.Name, file), Exists: true, Reads: []Read{{objectOf(c), []string{"spec.reconciler"}}, {objectOf(t), []string{"metadata.name"}}}}
@@ -75,7 +71,7 @@ func explainOrderFile(m *model.Model, i, j int, file string) *File {
 
 func slotsOf(m *model.Model, c *model.ClusterType) []templateSlot {
 	configFile := "platform-config.yaml"
-	if t := m.Template(c.ConfigType); t != nil { // its content type decides
+	if t := m.Template(c.ConfigType); t != nil { // the content type decides
 		configFile = t.ConfigFile()
 	}
 	reconcilerFile := output.ReconcilerName
@@ -89,14 +85,13 @@ func slotsOf(m *model.Model, c *model.ClusterType) []templateSlot {
 	}
 }
 
-// TemplateUse is the template that makes a file, and the field of the cluster type that
-// names it.
+// TemplateUse is the template of a file, and the cluster type's field that names it.
 type TemplateUse struct {
 	File     string `json:"file" yaml:"file"`
 	Field    string `json:"field" yaml:"field"` // "spec.reconciler"
 	Template Object `json:"template" yaml:"template"`
 	BuiltIn  bool   `json:"builtIn" yaml:"builtIn"`
-	Missing  bool   `json:"missing,omitempty" yaml:"missing,omitempty"` // there is no such template
+	Missing  bool   `json:"missing,omitempty" yaml:"missing,omitempty"`
 }
 
 // RenderedFile is a file of an assignment.

@@ -9,10 +9,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// Text returns the answer for people: indented and aligned, with long lists cut.
+// Text returns a human-readable answer, with long lists cut.
 func (a Answer) Text() string { return a.Document().Text() }
 
-// Document returns the answer for people, with long lists cut.
+// Document returns a human-readable answer, with long lists cut.
 func (a Answer) Document() Document {
 	p := &page{}
 	switch {
@@ -91,7 +91,7 @@ func writeVerdicts(p *page, list []Verdict) {
 	p.writeRows(1, rows)
 }
 
-// writeValues writes all values: most questions are about them.
+// writeValues writes all values, since most queries are about them.
 func writeValues(p *page, assigned bool, list []Value) {
 	title := "values that it would have"
 	if assigned {
@@ -112,7 +112,6 @@ func writeValues(p *page, assigned bool, list []Value) {
 	}
 }
 
-// maxLacks bounds the labels that are shown of those that a config needs.
 const maxLacks = 2
 
 func writeExclusions(p *page, all []Exclusion) {
@@ -160,7 +159,6 @@ func (a *Assignment) writeDependencies(p *page) {
 	}))
 }
 
-// tableRow returns a template's file, name, location, and the field that names it.
 func (u TemplateUse) tableRow() []any {
 	return []any{u.File, u.Template.cell(), locationCell(u.Template, u.BuiltIn), u.Field}
 }
@@ -189,7 +187,6 @@ func (f *File) writePage(p *page, env string) {
 	writeReads(p, f.Reads)
 }
 
-// writeReads writes the objects that something is made from.
 func writeReads(p *page, all []Read) {
 	if len(all) == 0 {
 		return

@@ -87,8 +87,7 @@ func writePlacements(p *page, depth int, list []Placement) {
 		func(x Placement) string { return "by " + nameList(x.Policies, maxNames) }))
 }
 
-// writeAbsences writes why the assignments do not exist. side is the one that the question
-// was about.
+// writeAbsences explains missing assignments. side is the queried one.
 func writeAbsences(p *page, depth int, side string, list []Absence) {
 	p.writeGroups(depth, groupNames(list,
 		func(x Absence) string { return x.Object.Name },

@@ -6,34 +6,32 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// Value is a key of the merged values, and the configs that set it in the order in
-// which they were merged.
+// Value is a key of the merged values, with its configs in merge order.
 type Value struct {
 	Key   string   `json:"key" yaml:"key"`
 	Value any      `json:"value" yaml:"value"`
 	By    []Source `json:"by,omitempty" yaml:"by,omitempty"`
 }
 
-// Source is a config that sets a key. Config.At is the line of the key.
+// Source is a config that sets a key. Config.At is the key's line.
 type Source struct {
 	Config  Object   `json:"config" yaml:"config"`
-	Because []string `json:"because,omitempty" yaml:"because,omitempty"` // the labels that it needs; none if it is for all assignments
+	Because []string `json:"because,omitempty" yaml:"because,omitempty"` // required labels; none for all assignments
 	Value   any      `json:"value" yaml:"value"`
 	Outcome Outcome  `json:"outcome" yaml:"outcome"`
 }
 
-// Outcome is what merging has done with a value.
+// Outcome is the effect of merging on a value.
 type Outcome string
 
 // The outcomes.
 const (
-	Set      Outcome = "set"      // it is the only value of the key
-	Wins     Outcome = "wins"     // it has replaced those before it
-	Merged   Outcome = "merged"   // it is a part of the result
-	Replaced Outcome = "replaced" // it is not a part of the result
+	Set      Outcome = "set"      // the only value of the key
+	Wins     Outcome = "wins"     // replaced earlier values
+	Merged   Outcome = "merged"   // part of the result
+	Replaced Outcome = "replaced" // not part of the result
 )
 
-// explainValues returns the values of an assignment, sorted by key.
 func (q *explainer) explainValues(i, j int) []Value {
 	var out []Value
 	for _, p := range q.valueResolver().ExplainValues(i, j) {
@@ -48,15 +46,15 @@ func (q *explainer) explainValues(i, j int) []Value {
 	return out
 }
 
-// outcomesOf returns the outcome of each source. Lists are merged with lists, and mappings
-// with mappings; anything else replaces the values before it.
+// outcomesOf: lists merge with lists, mappings with mappings; all else replaces earlier
+// values.
 func outcomesOf(by []values.Source) []Outcome {
 	if len(by) == 1 {
 		return []Outcome{Set}
 	}
 	out := make([]Outcome, len(by))
 	last := len(by) - 1
-	first := last // of those that are part of the result
+	first := last // first part of the result
 	kindOf := func(k int) reflect.Kind { return reflect.ValueOf(by[k].Value).Kind() }
 	if kind := kindOf(last); kind == reflect.Slice || kind == reflect.Map {
 		for first > 0 && kindOf(first-1) == kind {

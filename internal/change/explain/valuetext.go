@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// jsonValue converts a value that YAML was decoded to, such that JSON can encode it.
 func jsonValue(v any) any {
 	switch v := v.(type) {
 	case map[any]any:
@@ -33,11 +32,10 @@ func jsonValue(v any) any {
 	return v
 }
 
-// maxValue bounds the value that is shown, in characters.
+// maxValue is in characters.
 const maxValue = 72
 
-// compactText returns a value on one line: a text as it is if that is one clear line,
-// everything else as JSON with sorted keys. It cuts long values.
+// compactText returns a shortened value on one line: plain clear text, else JSON.
 func compactText(v any) string {
 	s, isText := v.(string)
 	if !isText || !isClear(s) {
@@ -56,8 +54,8 @@ func asJSON(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// isClear reports whether a text can be shown without quotes: one line, with
-// nothing hidden in it, that cannot be taken for JSON.
+// isClear reports whether a text needs no quotes: one line without hidden characters
+// that does not look like JSON.
 func isClear(s string) bool {
 	if s == "" || strings.TrimSpace(s) != s || strings.ContainsAny(s[:1], `"[{`) {
 		return false

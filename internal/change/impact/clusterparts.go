@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// compareParts sets what a change does with the parts that tofu-controller carries out of a manifest, by
-// its folder in two outputs: those that change, and those whose plans are approved.
+// compareParts sets the changes of the parts that tofu-controller runs for the manifest
+// in folder.
 func (c *ClusterChange) compareParts(folder string, old, new tree.Tree) {
 	if path.Base(path.Dir(folder)) != clusters.Tofu {
 		return
@@ -28,7 +28,7 @@ func (c *ClusterChange) compareParts(folder string, old, new tree.Tree) {
 		was, wasThere := before.FindComponent(part.Name)
 		is, isThere := c.parts.FindComponent(part.Name)
 		one := ComponentChange{Name: part.Name, After: part.After, Change: partState(was, is, wasThere, isThere)}
-		if c.restored && one.Change == ComponentAdded { // it was there, and is only written again
+		if c.restored && one.Change == ComponentAdded { // restored files do not make an existing part new
 			one.Change = ComponentChanged
 			if is.Action == stackfiles.Destroy {
 				one.Change = ComponentDestroyed
@@ -47,8 +47,8 @@ func (c *ClusterChange) compareParts(folder string, old, new tree.Tree) {
 	c.Parts = slices.DeleteFunc(c.Parts, func(one ComponentChange) bool { return one.Change == "" })
 }
 
-// partState returns what a change does with a part; "" for nothing. What a plan is made from is in its
-// inputs and its id, so that an approval alone is no change.
+// partState returns the change of a part; "" for none. An approval alone is not a
+// change.
 func partState(was, is stackfiles.ComponentSummary, wasThere, isThere bool) ComponentState {
 	switch {
 	case !wasThere:
@@ -65,7 +65,6 @@ func partState(was, is stackfiles.ComponentSummary, wasThere, isThere bool) Comp
 	return ""
 }
 
-// changedParts returns what the change does with the parts, as a stack has it.
 func (c ClusterChange) changedParts() StackChange {
 	return StackChange{Stack: c.parts.Stack, Components: c.Parts}
 }

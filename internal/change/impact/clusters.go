@@ -17,37 +17,35 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// ClusterChange is what a change does with the clusters of one manifest.
+// ClusterChange is the change of one manifest's clusters.
 type ClusterChange struct {
 	Manifest string                  `json:"manifest"` // "namespace/name"
 	Steps    []provision.Step        `json:"steps"`
 	Clouds   []provision.CloudChange `json:"clouds"`
-	// Parts are those that tofu-controller carries out, and that change: one Terraform object each.
-	// Approved are parts whose plan is approved now, and which change no more than that.
+	// Parts are the changed parts that tofu-controller runs, one Terraform object each.
+	// Approved are unchanged parts with a new approval.
 	Parts    []ComponentChange `json:"parts,omitempty"`
 	Approved []string          `json:"approved,omitempty"`
-	// Rebound are the clusters that stay attached to their cluster type with other values, or by another
+	// Rebound are the clusters with other values for their cluster type, or another
 	// kubeconfig.
 	Rebound []string `json:"rebound,omitempty"`
-	// Released are the clusters that Flux no longer keeps: the next change may remove them.
+	// Released are the clusters that the next change may remove.
 	Released []string `json:"released,omitempty"`
-	// Rollout is which part of several changes this one is, and what the next one waits for, in
-	// sentences; "" if it is all.
+	// Rollout describes the position of this change in a series; "" for a single
+	// change.
 	Rollout string `json:"rollout,omitempty"`
-	// Unknown is why the steps are not known; "" if they are.
+	// Unknown is the reason why the steps are unknown.
 	Unknown string `json:"unknown,omitempty"`
 
-	parts stackfiles.Summary // after the change
-	// restored is true if the change takes back what somebody edited or deleted in the output.
+	parts stackfiles.Summary
+	// restored is true if the change reverts an edit or a deletion in the output.
 	restored bool
-	// removed is true if the change removes all files of the manifest.
-	removed bool
-	// recopied are the clusters whose kubeconfig something else copies.
+	removed  bool
+	// recopied are the clusters whose kubeconfig another object copies.
 	recopied []string
 }
 
-// CompareClusters returns what a change from one output to another does with clusters, in the order of the
-// manifests' folders. Of each manifest, the outputs have a lock.
+// CompareClusters returns the cluster changes between two outputs, ordered by folder.
 func CompareClusters(old, new tree.Tree) []ClusterChange {
 	var all []ClusterChange
 	var beside []provision.State
@@ -64,8 +62,8 @@ func CompareClusters(old, new tree.Tree) []ClusterChange {
 	return all
 }
 
-// newClusterChange returns what a change does with the clusters whose lock is in a folder, beside all that there
-// are after it; false if it does nothing with them.
+// newClusterChange returns false if no cluster changes. beside are all manifests after
+// the change.
 func newClusterChange(folder string, old, new tree.Tree, beside []provision.State) (ClusterChange, bool) {
 	desired, err := parseLock(new)
 	if err != nil {
@@ -90,9 +88,9 @@ func newClusterChange(folder string, old, new tree.Tree, beside []provision.Stat
 	return c, len(c.Steps)+len(c.Parts)+len(c.Approved)+len(c.Rebound)+len(c.Released)+len(c.recopied) > 0 || c.Unknown != "" || c.restored
 }
 
-// isRestored reports whether a change writes a manifest again that somebody deleted or edited in the old output,
-// whose lock can be read unless there is an error. Its plan begins with a lock though there is none, or with one
-// that nobody edited; or it is made anew though the lock is the same.
+// isRestored reports whether a change restores a manifest that somebody deleted or
+// edited. Its plan then starts from a lock although none exists, or from an unedited
+// one, or it changes without the lock. unread is the error of reading the old lock.
 func isRestored(old, new tree.Tree, unread error) bool {
 	plan, _ := new.Lookup(provision.PlanFile)
 	is, _ := new.Lookup(provision.LockFile)
@@ -105,7 +103,6 @@ func isRestored(old, new tree.Tree, unread error) bool {
 	return unread != nil || isRemade || old.IsEmpty() && !provision.IsPlanFrom(plan.Data, nil)
 }
 
-// parseLock returns the state in the lock of a manifest; the zero State if there is no manifest.
 func parseLock(files tree.Tree) (provision.State, error) {
 	lock, there := files.Lookup(provision.LockFile)
 	switch {
@@ -117,8 +114,8 @@ func parseLock(files tree.Tree) (provision.State, error) {
 	return provision.ParseLock(lock.Data)
 }
 
-// startsElsewhere reports whether the plan of a new lock does not begin with the old one, or begins with a
-// lock where there is none: what Fairlead went by is not what somebody edited or deleted.
+// startsElsewhere reports whether the new plan does not start from the old lock:
+// somebody edited or deleted that one.
 func startsElsewhere(old, new tree.Tree) bool {
 	was, _ := old.Lookup(provision.LockFile)
 	is, _ := new.Lookup(provision.LockFile)
@@ -126,8 +123,8 @@ func startsElsewhere(old, new tree.Tree) bool {
 	return was.ID != is.ID && provision.IsPlanOf(plan.Data, is.Data) && !provision.IsPlanFrom(plan.Data, was.Data)
 }
 
-// findPlanned returns a change from a lock that somebody edited: what the plan of it says, which Fairlead
-// made from the last lock that nobody had edited; as it is given if there is no such plan.
+// findPlanned returns the change in the plan of an edited lock: Fairlead made that plan
+// from the last unedited lock. Without a plan it returns c.
 func findPlanned(c ClusterChange, old, new tree.Tree) ClusterChange {
 	was, _ := old.Lookup(provision.PlanFile)
 	is, _ := new.Lookup(provision.PlanFile)
@@ -139,14 +136,14 @@ func findPlanned(c ClusterChange, old, new tree.Tree) ClusterChange {
 	switch {
 	case err != nil:
 		return c
-	case is.ID == was.ID: // it is of an earlier change
+	case is.ID == was.ID: // the plan is of an earlier change
 		return ClusterChange{Manifest: t.Manifest}
 	}
 	return ClusterChange{Manifest: t.Manifest, Steps: t.Steps, Clouds: t.Clouds}
 }
 
-// CompareStates returns what a change from some manifests to others does with clusters: of those that
-// there are in their order, and behind them of those that go.
+// CompareStates returns the cluster changes between two sets of manifests, in the order
+// of new; removed manifests come last.
 func CompareStates(old, new []provision.State) []ClusterChange {
 	var all []ClusterChange
 	compare := func(current, desired *provision.State) {
@@ -173,8 +170,8 @@ func CompareStates(old, new []provision.State) []ClusterChange {
 	return all
 }
 
-// compareStates returns what a change of one manifest does with its clusters: the plan that is in the
-// output beside the lock of desired, if that was made after current. beside are all manifests after it.
+// compareStates returns the plan from current to desired. beside are all manifests
+// after it.
 func compareStates(current, desired *provision.State, beside []provision.State) ClusterChange {
 	t, err := provision.NewTransition(current, desired, beside)
 	if err != nil {
@@ -183,7 +180,6 @@ func compareStates(current, desired *provision.State, beside []provision.State) 
 	return ClusterChange{Manifest: t.Manifest, Steps: t.Steps, Clouds: t.Clouds}
 }
 
-// findDetached returns the clusters that have a cluster type in one state and none in another.
 func findDetached(current, desired *provision.State) []string {
 	var all []string
 	for cluster := range current.ClusterTypes {
@@ -195,12 +191,11 @@ func findDetached(current, desired *provision.State) []string {
 	return all
 }
 
-// describeRollout returns which part of several changes a change of a manifest is.
 func describeRollout(current, desired *provision.State) string {
 	switch was, is := current.Rollout, desired.Rollout; {
 	case is != nil && is.IsDetaching():
 		count, last := "three", "; the third one removes what is left."
-		if desired.Executor == clusters.CAPI { // nothing is kept until the cluster is gone
+		if desired.Executor == clusters.CAPI { // Cluster API keeps nothing until the cluster is gone
 			count, last = "two", "."
 		}
 		return fmt.Sprintf("This is the first of %s changes: Flux removes what runs on %s while the cluster answers. The second change destroys it, and is proposed when the management cluster reports this one as ready%s", count, text.Join(list.Convert(findDetached(current, desired), codeSpan), " and "), last)

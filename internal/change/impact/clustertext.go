@@ -10,13 +10,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// The bounds of what is shown of plans for clusters.
 const (
 	maxRows    = 40 // steps in a table
 	maxReasons = 3  // fields that change in a row
 )
 
-// describeSteps returns what a plan is, in a sentence: how many steps, and what is risky about them.
 func (c ClusterChange) describeSteps() string {
 	if c.Unknown != "" {
 		return "**the steps are not known**: " + codeSpan(c.Unknown)
@@ -42,7 +40,6 @@ func (c ClusterChange) describeSteps() string {
 	return strings.Join(parts, ", ")
 }
 
-// clusterRisks returns what the change destroys or removes of clusters.
 func (r Report) clusterRisks() []string {
 	counts, scaled := map[provision.Kind]int{}, 0
 	for _, c := range r.ClusterChanges {
@@ -78,8 +75,8 @@ func (r Report) clusterRisks() []string {
 	return parts
 }
 
-// Markdown returns the plan as a table of at most so many steps, the counts of nodes, and, if the whole
-// plan fits, its graph.
+// Markdown returns at most steps rows of the plan, and the node counts. A whole plan is
+// followed by its graph.
 func (c ClusterChange) Markdown(steps int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n### Clusters of %s\n\n%s\n", codeSpan(c.Manifest), c.describeSteps())
@@ -120,8 +117,6 @@ func (c ClusterChange) Markdown(steps int) string {
 	return b.String()
 }
 
-// writeParts writes as a list what changes beside the steps: the parts that tofu-controller plans, which of
-// them wait for approval, and how clusters are attached.
 func (c ClusterChange) writeParts(b *strings.Builder) {
 	var lines strings.Builder
 	c.changedParts().writeLines(&lines)
@@ -137,7 +132,6 @@ func (c ClusterChange) writeParts(b *strings.Builder) {
 	b.WriteString("\n" + lines.String())
 }
 
-// otherLines returns what changes beside the parts.
 func (c ClusterChange) otherLines() []stackLine {
 	var all []stackLine
 	for _, line := range []stackLine{{"approves the plan of", false, c.Approved}, {"attaches in another way", false, c.Rebound}, {"gives the kubeconfig's Secret another owner, and makes it anew, for", false, c.recopied}, {"lets the next commit remove", false, c.Released}} {
@@ -151,7 +145,7 @@ func (c ClusterChange) otherLines() []stackLine {
 	return all
 }
 
-// tableCell returns any text as a code span in a table; "" for none.
+// tableCell returns any text as a code span for a table.
 func tableCell(s string) string {
 	if s == "" {
 		return ""
@@ -159,7 +153,6 @@ func tableCell(s string) string {
 	return strings.ReplaceAll(codeSpan(printableText(s)), "|", `\|`)
 }
 
-// describeReason returns the first of some changes in one cell.
 func describeReason(reason []provision.Change) string {
 	cells := list.Convert(reason[:min(maxReasons, len(reason))], func(c provision.Change) string { return tableCell(c.String()) })
 	if more := len(reason) - maxReasons; more > 0 {
@@ -168,7 +161,6 @@ func describeReason(reason []provision.Change) string {
 	return strings.Join(cells, "<br>")
 }
 
-// countNodes returns the number of nodes, or its bounds.
 func countNodes(c provision.CloudCount) string {
 	if c.Fewest == c.Most {
 		return fmt.Sprint(c.Fewest)
@@ -176,8 +168,8 @@ func countNodes(c provision.CloudCount) string {
 	return fmt.Sprintf("%d to %d", c.Fewest, c.Most)
 }
 
-// MermaidGraph returns the graph of the steps: an arrow leads from each step to those that wait for it. An
-// outage is drawn with a thick border.
+// MermaidGraph returns the graph of the steps. Arrows lead to steps that wait; outages
+// have thick borders.
 func (c ClusterChange) MermaidGraph() string {
 	var b strings.Builder
 	b.WriteString("graph TD\n")
@@ -203,7 +195,6 @@ func (c ClusterChange) MermaidGraph() string {
 	return b.String()
 }
 
-// replaceUndrawn replaces what could end the label of a step.
 func replaceUndrawn(r rune) rune {
 	if slices.Contains([]rune(" ,()"), r) {
 		return r
@@ -211,7 +202,7 @@ func replaceUndrawn(r rune) rune {
 	return replaceUnlabeled(r)
 }
 
-// ClustersMarkdown returns what the change does with clusters, in at most limit bytes and with as much
+// ClustersMarkdown returns the cluster changes in at most limit bytes, with as much
 // detail as fits.
 func (r Report) ClustersMarkdown(limit int) string {
 	if len(r.ClusterChanges) == 0 {
@@ -230,10 +221,8 @@ func (r Report) ClustersMarkdown(limit int) string {
 	return line[:min(len(line), max(limit, 0))]
 }
 
-// restoredText says what a change does that takes back an edit of the output.
 const restoredText = "It restores the folder of the manifest, which somebody edited or deleted in the output."
 
-// terminalText returns the plan for a terminal.
 func (c ClusterChange) terminalText() string {
 	var b strings.Builder
 	if c.Unknown != "" {

@@ -12,20 +12,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// The places of phrases about clusters.
 const (
 	clusterPlace  = "cluster"
 	manifestPlace = "manifest"
 )
 
-// clusterVerb is how a title says what steps of a kind do. In its words, %s stands for the name of what
-// the step is about.
+// clusterVerb describes steps of a kind. In words, %s stands for the name of the
+// subject.
 type clusterVerb struct {
 	words   string
 	deletes bool
 }
 
-// clusterVerbs are the words for the kinds of steps that a title names. The others follow from these.
+// clusterVerbs has the kinds of steps that a title names; the others follow from these.
 var clusterVerbs = map[provision.Kind]clusterVerb{
 	provision.DestroyCluster:     {"DESTROY", true},
 	provision.DeleteLB:           {"DELETE load balancer %s of", true},
@@ -56,17 +55,15 @@ var clusterVerbs = map[provision.Kind]clusterVerb{
 	provision.DropObjects:        {"remove what was destroyed of", false},
 }
 
-// wholeClusters are the kinds of steps that say all of a cluster: its other steps follow from them.
+// wholeClusters are the kinds of steps that imply all other steps of a cluster.
 var wholeClusters = []provision.Kind{provision.DestroyCluster, provision.Bootstrap}
 
-// clusterPhrases builds the phrases of a title that are about clusters.
 type clusterPhrases struct {
 	all   []*phrase
 	ranks map[*phrase]int
 	known map[string]*phrase
 }
 
-// The ranks of phrases about clusters, in their order in a title.
 const (
 	rankClusterDestroyed = iota
 	rankClusterDeletes
@@ -75,8 +72,6 @@ const (
 	rankClusterOther
 )
 
-// phraseClusters returns the phrases for changes of clusters: what is destroyed first, and then what has an
-// outage.
 func phraseClusters(changes []ClusterChange) []phrase {
 	b := clusterPhrases{ranks: map[*phrase]int{}, known: map[string]*phrase{}}
 	for _, c := range changes {
@@ -86,7 +81,6 @@ func phraseClusters(changes []ClusterChange) []phrase {
 	return list.Convert(b.all, func(p *phrase) phrase { return *p })
 }
 
-// addPhrases puts the phrases about clusters in front of those of the same weight.
 func addPhrases(clusters, others []phrase) []phrase {
 	if len(clusters) == 0 {
 		return others
@@ -95,7 +89,8 @@ func addPhrases(clusters, others []phrase) []phrase {
 	return insertPhrases(clusters, others)
 }
 
-// insertPhrases returns all phrases: deletions first, and of these and of the others, those of first.
+// insertPhrases merges phrases: deletions before other phrases, and first before others
+// in both.
 func insertPhrases(first, others []phrase) []phrase {
 	firstOther := func(all []phrase) int {
 		if i := slices.IndexFunc(all, func(p phrase) bool { return !p.deletes }); i >= 0 {
@@ -107,7 +102,6 @@ func insertPhrases(first, others []phrase) []phrase {
 	return slices.Concat(first[:i], others[:j], first[i:], others[j:])
 }
 
-// addChange adds what a change does with the clusters of one manifest.
 func (b *clusterPhrases) addChange(c ClusterChange) {
 	manifest := c.Manifest
 	if c.Unknown != "" {
@@ -156,7 +150,6 @@ func (b *clusterPhrases) addChange(c ClusterChange) {
 	}
 }
 
-// addSteps adds the steps of one cluster, or those of the whole manifest.
 func (b *clusterPhrases) addSteps(manifest, cluster string, steps []provision.Step) {
 	i := slices.IndexFunc(steps, func(s provision.Step) bool { return slices.Contains(wholeClusters, s.Kind) })
 	if i >= 0 {
@@ -189,7 +182,7 @@ func (b *clusterPhrases) addSteps(manifest, cluster string, steps []provision.St
 			rank = rankClusterRolling
 		}
 		p := phrase{verb: verb.words, deletes: verb.deletes, note: noteDisruption(s.Disruption)}
-		if verb.deletes { // the capitals say so
+		if verb.deletes { // capitals already warn
 			p.note = ""
 		}
 		if strings.Contains(verb.words, "%s") {
@@ -203,8 +196,7 @@ func (b *clusterPhrases) addSteps(manifest, cluster string, steps []provision.St
 	}
 }
 
-// addPools adds what happens to the pools of a cluster. A pool that goes while another one of the same role
-// comes is replaced by it.
+// addPools pairs added with removed pools of the same role as replacements.
 func (b *clusterPhrases) addPools(cluster string, steps []provision.Step) {
 	pools := sortPools(steps)
 	for _, role := range slices.Sorted(maps.Keys(pools)) {
@@ -235,13 +227,11 @@ func (b *clusterPhrases) addPools(cluster string, steps []provision.Step) {
 	}
 }
 
-// poolChanges are the pools of one role of a cluster, by what happens to them.
 type poolChanges struct {
 	added, removed, rolled, enlarged, reduced []string
-	disruption                                provision.Disruption // the worst of what nodes are removed by
+	disruption                                provision.Disruption // the worst of the steps that remove nodes
 }
 
-// sortPools returns the pools that steps add nodes to or remove nodes of, by their role.
 func sortPools(steps []provision.Step) map[string]*poolChanges {
 	pools := map[string]*poolChanges{}
 	for _, s := range steps {
@@ -257,7 +247,7 @@ func sortPools(steps []provision.Step) map[string]*poolChanges {
 		if s.Disruption == provision.Outage || p.disruption == provision.NoDisruption {
 			p.disruption = s.Disruption
 		}
-		isWhole := len(s.Reason) > 1 // the list that has the pool changes too
+		isWhole := len(s.Reason) > 1 // the reason has the list of pools too
 		into := &p.enlarged
 		switch {
 		case s.Subject.Old || s.Subject.New, s.Kind == provision.ReplaceNodes:
@@ -276,7 +266,6 @@ func sortPools(steps []provision.Step) map[string]*poolChanges {
 	return pools
 }
 
-// poolWords returns "pool %s", or "pools %s and %s".
 func poolWords(names []string) string {
 	if len(names) == 1 {
 		return "pool %s"
@@ -284,12 +273,10 @@ func poolWords(names []string) string {
 	return "pools " + formatSlots(names)
 }
 
-// formatSlots returns a %s for each name, as a list.
 func formatSlots(names []string) string {
 	return text.Join(list.Convert(names, func(string) string { return "%s" }), " and ")
 }
 
-// nameSubject returns the name of what a step is about.
 func nameSubject(s provision.Step) string {
 	switch {
 	case s.Kind == provision.AttachClusterType || s.Kind == provision.DetachClusterType:
@@ -304,7 +291,6 @@ func nameSubject(s provision.Step) string {
 	return s.Subject.Provider
 }
 
-// findType returns how the cluster type of a cluster changes in a step.
 func findType(s provision.Step) provision.Change {
 	i := slices.IndexFunc(s.Reason, func(c provision.Change) bool { return c.Field == "clusterType" })
 	if i < 0 {
@@ -313,7 +299,6 @@ func findType(s provision.Step) provision.Change {
 	return s.Reason[i]
 }
 
-// noteDisruption returns what a title adds to a phrase.
 func noteDisruption(d provision.Disruption) string {
 	if d == provision.NoDisruption {
 		return ""
@@ -321,7 +306,7 @@ func noteDisruption(d provision.Disruption) string {
 	return " (" + string(d) + ")"
 }
 
-// add adds a cluster or a manifest to the phrase that says the same of others.
+// add adds a cluster or a manifest to the phrase with the same text, if one exists.
 func (b *clusterPhrases) add(rank int, place, name string, p phrase) {
 	key := strings.Join(append([]string{place, p.verb, p.note}, p.names...), "\x00")
 	if b.known[key] == nil {
@@ -332,7 +317,6 @@ func (b *clusterPhrases) add(rank int, place, name string, p phrase) {
 	b.known[key].scope.clusterTypes[name] = true
 }
 
-// describeClusters returns a phrase about clusters, or about a stack as a whole.
 func (p phrase) describeClusters(brevity int, isTerse bool, show func(string) string) string {
 	said := p
 	switch n := len(p.shorter); {

@@ -14,48 +14,45 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
-// operation is what happened to the subject of a change.
 type operation int
 
 const (
-	changed   operation = iota // a field: added, removed, or with another value
-	added                      // an object
-	removed                    // an object
-	renamed                    // an object: the old one is deleted, and a new one created
-	reordered                  // the items of a list
-	mode                       // the mode of a file
-	opaque                     // a file that cannot be decoded
+	changed operation = iota // a field is added, removed or changed
+	added                    // an object
+	removed                  // an object
+	renamed                  // the old object is deleted and a new one created
+	reordered
+	mode
+	opaque // cannot be decoded
 )
 
-// change is one thing that differs between two versions of a unit.
 type change struct {
 	op operation
-	// kind is the kind of the object; the name of the file for documents
-	// without one, and for what is not YAML.
+	// kind is the kind of the object. Documents without one, and files other than YAML,
+	// have the file name.
 	kind string
 	name string // namespace/name of the object
 	// path is the keys to the field; list items are "[name]", or "[]".
 	path     []string
-	old, new *yaml.Node // nil where there is none; old is also an object that is removed or renamed
-	// beside is the mapping of the new object that the field is in.
+	old, new *yaml.Node // nil for none; old is also a removed or renamed object
+	// beside is the mapping of the new object that holds the field.
 	beside *yaml.Node
-	// prunes is true if a reconciler in the same files deletes the objects that are
-	// removed from its source.
+	// prunes is true if a reconciler in the same files deletes objects that leave its
+	// source.
 	prunes bool
-	stack  bool   // it is in a component of a stack
+	stack  bool   // the unit is a component of a stack
 	text   string // the description, for operations without nodes
-	row    int    // of the table of rules
+	row    int
 }
 
-// document is an object, and the file that it is in.
 type document struct {
 	object manifest.Object
 	file   string
-	order  int // among the documents of its file
+	order  int
 }
 
-// compareFiles returns what differs in the files of one unit, and whether only the order of
-// something did. An object that moves to another file has not changed.
+// compareFiles returns the differences in one unit, and whether some order differs. An
+// object that moves to another file is unchanged.
 func compareFiles(files []tree.Change) (changes []change, reorder bool) {
 	var old, new []document
 	for _, f := range files {
@@ -82,10 +79,10 @@ func compareFiles(files []tree.Change) (changes []change, reorder bool) {
 	return append(changes, found...), reorder
 }
 
-// lineNumber matches what is left out of an error, because it differs between units.
+// lineNumber matches the part of an error that differs between units.
 var lineNumber = regexp.MustCompile(`^line \d+: `)
 
-// decodeDocuments returns the documents of a file. Settings are one document without a kind.
+// decodeDocuments returns settings as one document without a kind.
 func (f format) decodeDocuments(file string, e tree.Entry) (docs []document, err error) {
 	var objects []manifest.Object
 	switch {
@@ -126,8 +123,6 @@ func compareDocuments(old, new []document) (changes []change, reorder bool) {
 	return w.found, w.reorder
 }
 
-// wholeChange returns the change that adds or removes a document. A document without a kind is
-// not an object on a cluster, but has values.
 func (d document) wholeChange(op operation) change {
 	switch {
 	case d.object.Kind != "":
@@ -155,12 +150,11 @@ func (d document) group() string {
 	return group
 }
 
-// pairKey identifies a document in both versions of a unit.
 type pairKey struct{ group, kind, name string }
 
-// pairUp removes the documents with equal keys from old and new, and returns them in pairs,
-// in old's order. If single is set, keys that a side has twice are not paired. keyOf returns
-// the key of an object; documents without a kind are paired by their place in the file.
+// pairUp moves documents with equal keys from old and new to pairs, in old's order.
+// With single, it skips keys that a side has twice. Documents without a kind pair by
+// position.
 func pairUp(old, new *[]document, single bool, keyOf func(document) pairKey) (pairs [][2]document) {
 	key := func(d document) pairKey {
 		if d.object.Kind == "" {

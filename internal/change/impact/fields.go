@@ -8,15 +8,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// comparison compares documents field by field. manifest.Decode bounds the aliases that it
-// follows.
+// comparison compares documents field by field. manifest.Decode bounds the aliases.
 type comparison struct {
 	kind, name string
-	object     bool // not values
+	object     bool // false for values
 	path       []string
 	found      []change
-	// reorder is true if the keys of a mapping, or the documents of a file, are in
-	// another order, which has no effect.
+	// reorder is true if keys or documents change their order, which has no effect.
 	reorder bool
 }
 
@@ -51,8 +49,6 @@ func (w *comparison) compareNodes(old, new, beside *yaml.Node) {
 	}
 }
 
-// fillNull returns an empty mapping or list instead of a null, if the other side has a
-// mapping or a list.
 func fillNull(n, other *yaml.Node) *yaml.Node {
 	if n.ShortTag() == "!!null" && other.Kind != yaml.ScalarNode {
 		return &yaml.Node{Kind: other.Kind}
@@ -66,8 +62,8 @@ func (w *comparison) addChange(op operation, old, new, beside *yaml.Node) {
 	})
 }
 
-// withKey calls f with one more key on the path, unless that is the object's own name, which the
-// pairing of objects has compared.
+// withKey calls f with key appended to the path, except for the object's own name and
+// namespace.
 func (w *comparison) withKey(key string, f func()) {
 	w.path = append(w.path, key)
 	isName := w.object && len(w.path) == 2 && w.path[0] == "metadata" && (key == "name" || key == "namespace")
@@ -105,8 +101,7 @@ type field struct {
 	order int
 }
 
-// fieldsOf returns the keys of a mapping in their order, and the fields. If a key occurs
-// twice, the last counts.
+// fieldsOf returns the keys in order. The last of duplicate keys counts.
 func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	fields = make(map[string]field, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -119,8 +114,7 @@ func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	return keys, fields
 }
 
-// compareLists compares items by their names, if all have one; else by their indexes, without
-// those that are equal at the start and at the end.
+// compareLists compares items by name if all have one, else by index.
 func (w *comparison) compareLists(old, new []*yaml.Node) {
 	was, is := byName(old), byName(new)
 	if was != nil && is != nil {
@@ -176,8 +170,7 @@ func (w *comparison) compareNamed(old, new []*yaml.Node, was, is map[string]int)
 	}
 }
 
-// byName returns the index of each item by its name; nil if one has none, or two have
-// the same.
+// byName returns nil if a name is missing or occurs twice.
 func byName(items []*yaml.Node) map[string]int {
 	at := make(map[string]int, len(items))
 	for i, n := range items {
@@ -197,8 +190,8 @@ func nameOf(item *yaml.Node) string {
 	return ""
 }
 
-// itemSegment returns the key of a named item in a path. The name is part of it only if it is
-// the first key, since the signature of a change sees no other (itemName).
+// itemSegment includes the name only if that is the first key: signatures see no other
+// (itemName).
 func itemSegment(item *yaml.Node) string {
 	if first := yamldoc.ResolveAlias(item).Content[0]; yamldoc.ResolveAlias(first).Value == "name" {
 		return "[" + nameOf(item) + "]"
@@ -206,8 +199,8 @@ func itemSegment(item *yaml.Node) string {
 	return "[]"
 }
 
-// equalNodes reports whether two nodes are equal, with their items in the same order. Anything
-// cleverer would make nested lists expensive.
+// equalNodes compares lists in order. A smarter comparison would be expensive for
+// nested lists.
 func equalNodes(a, b *yaml.Node) bool {
 	a, b = yamldoc.ResolveAlias(a), yamldoc.ResolveAlias(b)
 	if a.Kind == yaml.ScalarNode && a.ShortTag() != b.ShortTag() {
@@ -216,7 +209,6 @@ func equalNodes(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.Value == b.Value && slices.EqualFunc(a.Content, b.Content, equalNodes)
 }
 
-// isShuffled reports whether two lists hold the same scalars in another order.
 func isShuffled(old, new []*yaml.Node) bool {
 	count := map[string]int{}
 	for i, items := range [...][]*yaml.Node{old, new} {
@@ -236,7 +228,6 @@ func isShuffled(old, new []*yaml.Node) bool {
 	return true
 }
 
-// lookupField returns the field at the end of the keys; nil if there is none.
 func lookupField(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		mapping := yamldoc.ResolveAlias(n)

@@ -17,15 +17,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// The bounds of a finding.
 const (
 	maxDetails   = 8
-	maxValue     = 120 // characters of a value
+	maxValue     = 120 // in characters
 	maxDiffLines = 40
 	maxDiffBytes = 4000
 )
 
-// finding is the result of inspecting the files of one unit.
 type finding struct {
 	classes []Class
 	details []detail
@@ -33,15 +31,12 @@ type finding struct {
 	titled  bool // see location
 }
 
-// detail is one thing that changes. Its value may differ between units of the
-// same shape.
 type detail struct {
 	what, value string
 	class       Class
 	op          fieldOp
 }
 
-// fieldOp is what becomes of a field.
 type fieldOp int
 
 const (
@@ -50,7 +45,6 @@ const (
 	fieldRemoved
 )
 
-// inspectUnit decodes the files of one unit, and classifies and describes its change.
 func inspectUnit(at location, files []tree.Change, names []replacement) finding {
 	f := finding{titled: at.titled}
 	changes, reorder := compareFiles(files)
@@ -82,8 +76,8 @@ func inspectUnit(at location, files []tree.Change, names []replacement) finding 
 
 var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret\b`)
 
-// diffExcerpt returns a unified diff of the files, cut if it is long. It leaves out files
-// that may hold a Secret.
+// diffExcerpt returns a unified diff, possibly cut, without files that may hold a
+// Secret.
 func diffExcerpt(at location, files []tree.Change) string {
 	var b strings.Builder
 	lines := 0
@@ -126,7 +120,7 @@ func (c change) describeChange(names []replacement) detail {
 		return detail{what: strings.TrimSuffix(subject+": "+plain(c.text), ": ")}
 	}
 	path := list.Convert(c.path, func(key string) string {
-		if strings.HasPrefix(key, "[") { // the name of a list item is a text of the unit
+		if strings.HasPrefix(key, "[") { // the name of a list item may contain names of the unit
 			return plain(key)
 		}
 		return key
@@ -147,7 +141,7 @@ func (c change) describeChange(names []replacement) detail {
 	return d
 }
 
-// describeValues describes the old and the new value of a field; those of a Secret are left out.
+// describeValues omits the values of a Secret.
 func (c change) describeValues(plain func(string) string) string {
 	was, is := plain(scalarText(c.old)), plain(scalarText(c.new))
 	if c.kind == "Secret" {
@@ -165,7 +159,7 @@ func (c change) describeValues(plain func(string) string) string {
 	}
 }
 
-// scalarText returns the text of a scalar in one line; "" for anything else.
+// scalarText returns "" for a scalar of several lines and for other nodes.
 func scalarText(n *yaml.Node) string {
 	if n == nil || yamldoc.ResolveAlias(n).Kind != yaml.ScalarNode || strings.Contains(strings.TrimSpace(yamldoc.ResolveAlias(n).Value), "\n") {
 		return ""
@@ -173,7 +167,6 @@ func scalarText(n *yaml.Node) string {
 	return cmp.Or(strings.TrimSpace(yamldoc.ResolveAlias(n).Value), `""`)
 }
 
-// detailTexts returns the details as texts, up to maxDetails of them.
 func (f finding) detailTexts(withValues bool) []string {
 	var texts []string
 	for _, d := range f.details[:min(len(f.details), maxDetails)] {
@@ -191,8 +184,8 @@ func (f finding) detailTexts(withValues bool) []string {
 	return texts
 }
 
-// printableText returns a text that is safe to print on one line: shortened, and quoted if it
-// has invisible characters.
+// printableText returns a text that is safe to print on one line: shortened, and quoted
+// if it has invisible characters.
 func printableText(s string) string {
 	if utf8.RuneCountInString(s) > maxValue {
 		s = string([]rune(s)[:maxValue]) + "…"

@@ -8,11 +8,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// format is how the content of a file is decoded.
 type format int
 
 const (
-	formatOpaque   format = iota // not at all
+	formatOpaque   format = iota // not decoded
 	formatYAML                   // Kubernetes objects, or values
 	formatSettings               // KEY=value lines
 )
@@ -33,9 +32,8 @@ func formatOf(c tree.Change) format {
 	}
 }
 
-// hasTellingLines reports whether changed lines and the keys around them identify a change. They do
-// not in YAML with flow style, aliases, lists of objects or tabs, and in settings that are
-// a program.
+// hasTellingLines reports whether changed lines and their keys identify a change. Flow
+// style, aliases, lists of objects, tabs and programs prevent that.
 func (f format) hasTellingLines(text []byte, lines [][]byte) bool {
 	if f == formatSettings {
 		return !slices.ContainsFunc(lines, isProgram)

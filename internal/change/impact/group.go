@@ -9,31 +9,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// The bounds of an inspection. Beyond them a report is less detailed, never wrong.
+// The bounds of an inspection. A report beyond them is less detailed but still correct.
 const (
-	// maxInspections is how many changes are decoded. A fleet has many assignments and few
-	// different changes; a list of more of them is not read anyway.
+	// maxInspections bounds the changes that are decoded. Large fleets have few
+	// different changes.
 	maxInspections = 2000
-	// maxVariants is how many groups the changes of the same fields to different
-	// values are split into.
-	maxVariants = 20
-	maxExamples = 5
+	maxVariants    = 20
+	maxExamples    = 5
 )
 
-// shape is a change of certain fields, whatever their values. Its units are
-// counted twice: all together, and by their values while those are few.
+// shape is a change of certain fields to any values. It counts units by value while
+// there are few values.
 type shape struct {
 	all      *group
 	variants map[digest]*group // nil if there were too many
 }
 
-// group is a Group that still grows.
 type group struct {
-	result Group
-	found  finding
-	last   string   // the cluster type of the unit before
-	others []string // examples on a cluster type that has one already
-	// targets and clusterTypes are those of the units.
+	result       Group
+	found        finding
+	last         string
+	others       []string
 	targets      map[string]bool
 	clusterTypes []string
 }
@@ -42,10 +38,9 @@ func newGroup(unit Unit, f finding) *group {
 	return &group{result: Group{Unit: unit}, found: f, targets: map[string]bool{}}
 }
 
-// isOfStack reports whether the units are of stacks.
 func (g *group) isOfStack() bool { return g.result.Unit == Stack || g.result.Unit == Component }
 
-// add counts one more unit. Units come in the order of their paths.
+// add counts one more unit. Units arrive in the order of their paths.
 func (g *group) add(clusterType, path string) {
 	r := &g.result
 	fresh := clusterType == "" || r.Count == 0 || clusterType != g.last
@@ -74,8 +69,7 @@ func (g *group) add(clusterType, path string) {
 	}
 }
 
-// finishGroup returns the finished Group, with or without the values that change. Without is for
-// units with different values.
+// finishGroup omits values if units have different ones.
 func (g *group) finishGroup(withValues bool) Group {
 	r, classes := g.result, g.found.classes
 	r.Name, r.Classes, r.Risk = groupName(classes), classes, riskOf(classes)
@@ -84,12 +78,11 @@ func (g *group) finishGroup(withValues bool) Group {
 	return r
 }
 
-// destroys reports whether Terraform destroys something.
 func (g Group) destroys() bool {
 	return slices.Contains(g.Classes, InfrastructureDestroyed) || slices.Contains(g.Classes, DestructionApproved)
 }
 
-// wholeGroup returns the group of units whose files need not be inspected.
+// wholeGroup returns the group of units whose files are not inspected.
 func (s *survey) wholeGroup(unit Unit, what string, classes ...Class) *group {
 	key := string(unit) + "\x00" + groupName(classes) + "\x00" + what
 	if s.groups[key] == nil {
@@ -102,7 +95,6 @@ func (s *survey) wholeGroup(unit Unit, what string, classes ...Class) *group {
 	return s.groups[key]
 }
 
-// recordChange records a unit that is in both trees.
 func (s *survey) recordChange(at location, unit Unit, changes []tree.Change) {
 	path := at.path()
 	if unit == File {
@@ -126,8 +118,7 @@ func (s *survey) recordChange(at location, unit Unit, changes []tree.Change) {
 	}
 }
 
-// variantGroup returns the group of the units with the same values; nil if the shape
-// has too many of them.
+// variantGroup returns nil if the shape has too many values.
 func (s *survey) variantGroup(sh *shape, values digest, at location, changes []tree.Change) *group {
 	g := sh.variants[values]
 	switch {
@@ -143,7 +134,6 @@ func (s *survey) variantGroup(sh *shape, values digest, at location, changes []t
 	return g
 }
 
-// finishGroups sets the groups of the report, sorted, and the phrases of its title.
 func (s *survey) finishGroups() {
 	groups, finished := []Group{}, []*group{}
 	finish := func(g *group, withValues bool) {

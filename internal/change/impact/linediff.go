@@ -5,19 +5,17 @@ import (
 	"slices"
 )
 
-// block is a difference between two texts: lines a0 to a1 of the one are replaced by lines
-// b0 to b1 of the other. Either may be none.
+// block replaces lines a0 to a1 of one text by lines b0 to b1 of the other. Either may
+// be empty.
 type block struct{ a0, a1, b0, b1 int }
 
-// The bounds of one line diff. Beyond them, all lines between the common start and the
-// common end count as replaced.
+// The bounds of one line diff. Beyond them, all lines between the common start and end
+// count as replaced.
 const (
 	maxEdits = 1000
 	maxSteps = 4_000_000
 )
 
-// splitLines appends the lines of text to dst, each with its line end. The last
-// one has none if the text has none.
 func splitLines(dst [][]byte, text []byte) [][]byte {
 	for len(text) > 0 {
 		n := bytes.IndexByte(text, '\n') + 1
@@ -30,8 +28,8 @@ func splitLines(dst [][]byte, text []byte) [][]byte {
 	return dst
 }
 
-// diffLines returns the blocks in which a and b differ, in order, with as few lines as
-// possible (Myers' algorithm) within the bounds above.
+// diffLines returns the fewest different lines (Myers' algorithm) within the bounds
+// above.
 func diffLines(a, b [][]byte) []block {
 	start := 0
 	for start < len(a) && start < len(b) && bytes.Equal(a[start], b[start]) {
@@ -64,20 +62,17 @@ func diffMiddle(a, b [][]byte) []block {
 	return []block{{0, len(a), 0, len(b)}}
 }
 
-// trace has a row for every number of edits d, one after the other: how far into a so many
-// edits lead on the diagonals -d to d.
+// trace has a row for each number of edits d: the positions in a on the diagonals -d to
+// d.
 type trace struct {
 	edits int
 	rows  []int32
 }
 
-// usualTrace is a capacity for the edits of an ordinary file.
 const usualTrace = 1 << 10
 
-// row returns the row of d edits.
 func (t *trace) row(d int) []int32 { return t.rows[d*d : (d+1)*(d+1)] }
 
-// searchEdits finds the smallest number of edits that turn a into b.
 func searchEdits(a, b [][]byte) (t trace, ok bool) {
 	limit := min(maxEdits, maxSteps/(len(a)+len(b)), len(a)+len(b))
 	t.rows = make([]int32, 0, min((limit+1)*(limit+1), usualTrace))
@@ -103,8 +98,8 @@ func searchEdits(a, b [][]byte) (t trace, ok bool) {
 	return t, false
 }
 
-// furthestReach returns how far into a the d-th edit leads on diagonal k; last is the row of d-1
-// edits.
+// furthestReach returns the position in a after d edits on diagonal k. last is the row
+// of d-1 edits.
 func furthestReach(last []int32, d, k int) int {
 	switch {
 	case d == 0:
@@ -116,13 +111,10 @@ func furthestReach(last []int32, d, k int) int {
 	}
 }
 
-// goesDown reports whether the d-th edit on diagonal k adds a line of b, and does not
-// remove one of a.
 func goesDown(last []int32, d, k int) bool {
 	return k == -d || (k != d && last[k-1+d-1] < last[k+1+d-1])
 }
 
-// editBlocks returns the blocks of the edits that lead to x and y.
 func (t *trace) editBlocks(x, y int) []block {
 	var reversed []block
 	for d := t.edits; d > 0; d-- {

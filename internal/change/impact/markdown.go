@@ -11,13 +11,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// rung is a level of detail: how many groups, and how much of each.
+// rung is a level of detail.
 type rung struct {
 	groups, details, examples int
 	diffs                     bool
 }
 
-// rungs are the levels of detail, from everything to the classes only.
+// rungs range from everything to the classes only.
 var rungs = []rung{
 	{groups: maxGroups, details: maxDetails + 2, examples: maxExamples, diffs: true},
 	{groups: maxGroups, details: maxDetails + 2, examples: maxExamples},
@@ -26,13 +26,12 @@ var rungs = []rung{
 	{groups: maxGroups / 10},
 }
 
-// Markdown returns the report in at most limit bytes and with as much detail as fits: what it
-// means, and every group. Texts from the trees are in code, where forges ignore mentions,
-// references and HTML.
+// Markdown returns the report in at most limit bytes. Texts from the trees are in code,
+// where forges ignore mentions, references and HTML.
 func (r Report) Markdown(limit int) string {
 	meaning := r.Meaning()
 	if len(meaning)+len("\n") > limit {
-		// The summary has no text from the trees; it may be cut anywhere.
+		// The summary has no text from the trees, so it may be cut anywhere.
 		summary := r.Summary()
 		return summary[:min(len(summary), max(limit, 0))]
 	}
@@ -50,11 +49,9 @@ func (r Report) Markdown(limit int) string {
 	return meaning + "\n" + groups
 }
 
-// maxMeaning bounds what a change does in Meaning, in characters.
 const maxMeaning = 300
 
-// Meaning returns what the change means in Markdown, in three lines: what it does, where, and
-// what is risky about it.
+// Meaning returns three lines of Markdown: what changes, where, and the risks.
 func (r Report) Meaning() string {
 	if r.IsEmpty() {
 		return "- **What:** nothing changes\n"
@@ -62,7 +59,6 @@ func (r Report) Meaning() string {
 	return fmt.Sprintf("- **What:** %s\n- **Where:** %s\n- **Risk:** %s\n", r.what(), r.where(), r.riskText())
 }
 
-// what returns the phrases of the title in Markdown, as many as fit.
 func (r Report) what() string {
 	if len(r.phrases) == 0 {
 		return r.Summary()
@@ -75,8 +71,6 @@ func (r Report) what() string {
 	return r.formatPhrases(1, 1, 0, codeSpan)
 }
 
-// where returns the cluster types and workloads, stacks and components that the change touches, and
-// how many assignments.
 func (r Report) where() string {
 	var all, stacks, clusters, manifests scope
 	for _, p := range r.phrases {
@@ -93,7 +87,6 @@ func (r Report) where() string {
 	return strings.Join(append(parts, r.Files.words("file")), "; ")
 }
 
-// countedNames returns how many places and workloads there are, with the first names.
 func (s scope) countedNames() []string {
 	var parts []string
 	for _, part := range []struct {
@@ -114,7 +107,6 @@ func nonEmpty(text string) []string {
 	return []string{text}
 }
 
-// words returns the counts that are not zero: "2 assignments added, 1 removed"; "" if all are.
 func (c Counts) words(noun string) string {
 	var parts []string
 	for _, of := range []struct {
@@ -132,8 +124,6 @@ func (c Counts) words(noun string) string {
 	return strings.Join(parts, ", ")
 }
 
-// riskText returns which groups delete things on clusters, what Terraform destroys, now or later, where its
-// state moves, what was not compared, and how many changes are not classified.
 func (r Report) riskText() string {
 	var deletes []string
 	counts, moved, uncompared, unknown, kept := map[string]int{}, map[Unit]int{}, map[Unit]int{}, 0, 0
@@ -196,8 +186,8 @@ func (r Report) riskText() string {
 	return strings.Join(parts, "; ")
 }
 
-// GroupsMarkdown returns the groups in at most limit bytes: those with a risk are open, the others
-// folded.
+// GroupsMarkdown returns the groups in at most limit bytes. Groups with a risk are
+// open, the others folded.
 func (r Report) GroupsMarkdown(limit int) string {
 	for _, step := range rungs {
 		var b strings.Builder
@@ -231,7 +221,6 @@ func (g Group) writeMarkdown(b *strings.Builder, step rung) {
 	}
 }
 
-// writeDetails writes what changes in a group, where, and the lines of one unit.
 func (g Group) writeDetails(b *strings.Builder, step rung) {
 	for _, d := range g.Details[:min(step.details, len(g.Details))] {
 		fmt.Fprintf(b, "- %s\n", codeSpan(d))
@@ -251,7 +240,6 @@ func (g Group) writeDetails(b *strings.Builder, step rung) {
 	fmt.Fprintf(b, "%s\n", fence)
 }
 
-// codeSpan returns any text as a code span.
 func codeSpan(code string) string {
 	code = breakMentions(visibleText(code))
 	ticks := strings.Repeat("`", text.LongestBackticks(code)+1)
@@ -261,12 +249,12 @@ func codeSpan(code string) string {
 	return ticks + code + ticks
 }
 
-// mention matches "@" and a name. After a letter or digit, as in an image's digest or a mail
-// address, that is not a mention.
+// mention does not match "@" after a letter or digit, as in an image's digest or a mail
+// address.
 var mention = regexp.MustCompile(`(^|[^0-9A-Za-z])@(\w)`)
 
-// breakMentions inserts a character of no width between the "@" and the name of a mention,
-// since some forges follow mentions in code as well.
+// breakMentions inserts a zero-width space, since some forges follow mentions in code
+// as well.
 func breakMentions(code string) string {
 	return mention.ReplaceAllString(code, "$1@\u200b$2")
 }

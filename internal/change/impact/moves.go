@@ -7,11 +7,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// moves counts the assignments of one target that are added and removed, as far as each has a counterpart.
+// moves counts the added and removed assignments of a target that form pairs.
 type moves struct{ added, removed int }
 
-// findMoves finds the targets that move, of those that policies choose the cluster types of. Of one that is added
-// to more cluster types than it is removed from, the first ones count, and the other way round.
+// findMoves finds the moved targets. If additions and removals differ in number, the
+// first ones are moves.
 func (s *survey) findMoves(old, new tree.Tree) {
 	if s.opt.Chosen == nil {
 		return
@@ -44,7 +44,6 @@ func (s *survey) findMoves(old, new tree.Tree) {
 	}
 }
 
-// takeMove reports whether an assignment that is added or removed is a part of a move.
 func (s *survey) takeMove(target string, added, removed bool) bool {
 	m := s.moves[target]
 	switch {

@@ -6,21 +6,20 @@ import (
 	"slices"
 )
 
-// outline reads YAML line by line, and tracks the open keys by their indentation. It is
-// not a parser: it only has to tell locations apart. format.hasTellingLines finds text that would
-// mislead it.
+// outline tracks the open keys of YAML by indentation. It is not a parser: it only
+// tells locations apart. format.hasTellingLines finds text that would mislead it.
 type outline struct {
 	lines [][]byte
-	at    int // the next line
-	start int // the first line of the document that it is in
+	at    int
+	start int // the first line of the current document
 	stack []level
-	below []level // while seeking: the levels that lines below have opened, the last first
+	below []level // while seeking: the levels opened by lines below, the last first
 	ident identity
-	known bool // ident is that of the current document
+	known bool
 }
 
-// level is an open key or list item. The depths of items are between those of keys, as
-// a list may be indented like the key that it belongs to.
+// level is an open key or item. Depths of items lie between those of keys, since a list
+// may be indented like its key.
 type level struct {
 	depth int
 	key   []byte
@@ -29,19 +28,16 @@ type level struct {
 
 func (l level) isItem() bool { return l.depth%2 == 1 }
 
-// identity is the object that a document is.
 type identity struct{ apiVersion, kind, namespace, name []byte }
 
-// reset starts over with another text, and reuses the memory.
 func (o *outline) reset(text []byte) {
 	*o = outline{lines: splitLines(o.lines[:0], text), stack: o.stack[:0], below: o.below[:0]}
 }
 
-// seek advances to line i and sets the stack to the levels around it. It reads the lines
-// between from the last to the first, because most of them are deeper than a line below
-// them, and need not be parsed.
+// seek advances to line i. It reads backwards, because most lines are deeper than a
+// line below them and need no parsing.
 func (o *outline) seek(i int) {
-	limit := math.MaxInt // levels of this depth and deeper are closed again above line i
+	limit := math.MaxInt // levels from this depth on are closed again above line i
 	if l := parseLine(o.lines[i]); !l.blank {
 		limit = l.levelDepth()
 	}
@@ -67,8 +63,7 @@ func (o *outline) seek(i int) {
 	}
 }
 
-// openBelow adds the levels that a line opens to those that the lines below it have opened:
-// items and a key, each deeper than the one before.
+// openBelow adds the levels that a line opens, each deeper than the one before.
 func (o *outline) openBelow(l line, limit int) {
 	from := len(o.below)
 	for l.dash && l.levelDepth() < limit {
@@ -81,8 +76,8 @@ func (o *outline) openBelow(l line, limit int) {
 	slices.Reverse(o.below[from:])
 }
 
-// keysAround returns the levels around the first line from i on that is not blank. If a change
-// above that line alters them, it changes more than its own lines.
+// keysAround returns the levels around the first nonblank line from i on. If a change
+// above alters them, it affects more than its own lines.
 func (o *outline) keysAround(i int) []level {
 	for i < len(o.lines) && parseLine(o.lines[i]).blank {
 		i++
@@ -100,7 +95,6 @@ func sameKeys(a, b []level) bool {
 	})
 }
 
-// closeTo closes the levels of that depth and deeper ones.
 func (o *outline) closeTo(depth int) {
 	n := len(o.stack)
 	for n > 0 && o.stack[n-1].depth >= depth {
@@ -109,14 +103,13 @@ func (o *outline) closeTo(depth int) {
 	o.stack = o.stack[:n]
 }
 
-// isEdge reports whether a document ends before line i, or begins there.
 func (o *outline) isEdge(i int) bool {
 	return i == 0 || i == len(o.lines) || isSeparator(o.lines[i]) || isSeparator(o.lines[i-1])
 }
 
 func isSeparator(raw []byte) bool { return bytes.HasPrefix(raw, []byte("---")) }
 
-// itemName returns what identifies an item of a list: its name, if that is its first key.
+// itemName identifies an item by its name, if that is the first key.
 func itemName(rest []byte) []byte {
 	if bytes.HasPrefix(rest, []byte("name:")) {
 		return rest
@@ -124,7 +117,6 @@ func itemName(rest []byte) []byte {
 	return []byte("-")
 }
 
-// objectIdentity returns the identity of the object in the current document.
 func (o *outline) objectIdentity() identity {
 	if o.known {
 		return o.ident
@@ -164,17 +156,15 @@ func (id *identity) readField(l line, inMetadata bool) {
 	}
 }
 
-// line is a parsed line of YAML.
 type line struct {
 	indent int
-	blank  bool // empty, or a comment
-	dash   bool // it starts a list item, and rest begins skip bytes after the dash
+	blank  bool
+	dash   bool // rest begins skip bytes after the dash of a list item
 	skip   int
 	key    []byte // nil if there is none
 	rest   []byte // the text after the dash or the key
 }
 
-// levelDepth returns the depth of the first level that the line opens.
 func (l line) levelDepth() int {
 	if l.dash {
 		return 2*l.indent + 1
@@ -191,7 +181,6 @@ func parseLine(raw []byte) line {
 	return parseText(raw[from:to], from)
 }
 
-// indentOf returns the number of spaces that a line begins with.
 func indentOf(raw []byte) int {
 	n := 0
 	for n < len(raw) && raw[n] == ' ' {
@@ -215,7 +204,7 @@ func parseText(text []byte, indent int) line {
 	return l
 }
 
-// cutKey splits "key: value". The key is nil if the text has none.
+// cutKey splits "key: value". The key may be nil.
 func cutKey(text []byte) (key, value []byte) {
 	from := 0
 	if q := text[0]; q == '"' || q == '\'' {

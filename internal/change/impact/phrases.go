@@ -7,16 +7,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
-// phraseKey identifies a phrase among those of one title, and has its place in it.
 type phraseKey struct {
 	rank  int
-	stack bool // it is of stacks
-	row   int  // of the class in the table of rules; 0 where classes share a phrase
+	stack bool
+	row   int // row of the class in the table of rules; 0 where classes share a phrase
 }
 
-// The ranks of phrases.
 const (
-	rankDestroyed = iota // what cannot be had again
+	rankDestroyed = iota // cannot be restored
 	rankTypesRemoved
 	rankAssignmentsRemoved
 	rankDeletes
@@ -28,13 +26,11 @@ const (
 	rankFiles
 )
 
-// phrases builds the phrases of a title.
 type phrases struct {
 	opt   Options
 	found map[phraseKey]*phrase
 }
 
-// phraseGroups returns the phrases for groups, in their order in a title.
 func phraseGroups(groups []*group, opt Options) []phrase {
 	b := phrases{opt: opt, found: map[phraseKey]*phrase{}}
 	whole := map[string]bool{} // cluster types that are added or removed
@@ -67,8 +63,8 @@ func phraseGroups(groups []*group, opt Options) []phrase {
 	return all
 }
 
-// addGroup adds what a group means. whole has the cluster types that are added or removed: what
-// is on them comes with them.
+// addGroup adds the phrases of a group. whole has the added and removed cluster types,
+// which imply their assignments.
 func (b phrases) addGroup(g *group, whole map[string]bool) {
 	classes := g.result.Classes
 	has := func(c Class) bool { return slices.Contains(classes, c) }
@@ -111,7 +107,6 @@ func (b phrases) addGroup(g *group, whole map[string]bool) {
 	}
 }
 
-// add adds a group to the phrase for it, and returns that.
 func (b phrases) add(g *group, p phrase, rank, row int) *phrase {
 	key := phraseKey{rank: rank, row: row, stack: g.isOfStack()}
 	if b.found[key] == nil {
@@ -126,7 +121,6 @@ func (b phrases) addFiles(g *group, n noun) {
 	b.add(g, phrase{verb: "update", form: filesChange}, rankFiles, classRow(c)).object(c, n).files += g.result.Count
 }
 
-// addObjects adds what a group changes that is of a class.
 func (b phrases) addObjects(g *group, c Class) {
 	n, risk := nouns[c], riskOf([]Class{c})
 	p, rank, row := phrase{verb: cmp.Or(n.verb, "update"), deletes: risk == Deletes}, rankOthers, classRow(c)
@@ -151,7 +145,7 @@ func (b phrases) addObjects(g *group, c Class) {
 	}
 }
 
-// nameOperation sets the verb of a phrase about values that are all added, or all removed.
+// nameOperation sets the verb if all values are added or removed.
 func (p *phrase) nameOperation() {
 	for op, verb := range map[fieldOp]string{fieldAdded: "add", fieldRemoved: "remove"} {
 		differs := func(o *object) bool { return !o.noun.numbered && !o.noun.given || len(o.ops) != 1 || !o.ops[op] }
@@ -161,7 +155,6 @@ func (p *phrase) nameOperation() {
 	}
 }
 
-// object returns what of a class the phrase is about.
 func (p *phrase) object(c Class, n noun) *object {
 	i := slices.IndexFunc(p.objects, func(o *object) bool { return o.class == c })
 	if i < 0 {
@@ -170,7 +163,6 @@ func (p *phrase) object(c Class, n noun) *object {
 	return p.objects[i]
 }
 
-// classRow returns the first row of a class in the table of rules.
 func classRow(c Class) int {
 	return slices.IndexFunc(rules, func(r rule) bool { return r.class == c })
 }

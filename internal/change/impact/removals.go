@@ -14,50 +14,46 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// Removals counts what a change removes from an environment. The zero Removals is that of a
-// change that removes nothing.
+// Removals counts what a change removes. The zero Removals removes nothing.
 type Removals struct {
 	Assignments  Share
 	ClusterTypes Share // whose folder or last assignment is removed
-	// Namespaces counts the assignments that lose their namespace: with their folder, or
-	// because it is renamed. Each assignment has one.
+	// Namespaces counts assignments that lose their namespace, by removal or rename.
 	Namespaces Share
-	// Components counts the components of stacks that are destroyed, also once that is approved, or removed
-	// without that.
+	// Components counts components of stacks that are destroyed, approved to be or
+	// removed undestroyed.
 	Components Share
-	// Stacks are those whose last component that was not destroyed goes, sorted.
+	// Stacks lose their last component that was not destroyed. The list is sorted.
 	Stacks []string
-	// Clusters are those that are destroyed, or on which all that their cluster type brought is removed,
-	// sorted.
+	// Clusters are destroyed or detached from their cluster type. The list is sorted.
 	Clusters []string
-	// Destroyed are the deployment targets of which Terraform destroys what it made, without a plan, sorted;
-	// with Steps, the rest of a sentence, in the order in which they should be removed instead of all at the same
-	// time.
+	// Destroyed are the targets whose infrastructure Terraform destroys without a plan,
+	// sorted. Steps is the rest of a sentence: the order to remove them one by one.
 	Destroyed []string
 	Steps     string
-	// Remade are the components and targets whose state moves while no person approves their plans, sorted.
+	// Remade are the components and targets whose state moves without approval, sorted.
 	Remade []string
-	// Workloads are those whose last assignment is removed, sorted. A target whose workload
-	// is not known counts as one.
+	// Workloads lose their last assignment. A target of no known workload counts as
+	// one. The list is sorted.
 	Workloads []string
-	// Emptied are the cluster types whose last assignment is removed, sorted.
+	// Emptied are cluster types that lose their last assignment, sorted.
 	Emptied []string
 
 	removedTypes   []string            // cluster types whose whole folder is removed, sorted
-	removedTargets map[string][]string // the targets that were on each of these
+	removedTargets map[string][]string // its former targets
 	lostTargets    map[string]bool     // targets that are removed from other cluster types
-	losingTypes    []string            // those cluster types, sorted
-	lostComponents []string            // names of the components of Components, sorted
-	losingStacks   []string            // their stacks, sorted
+	losingTypes    []string
+	lostComponents []string
+	losingStacks   []string
 }
 
-// Share is how many things are removed, of how many there were.
+// Share is a part of the things that existed before.
 type Share struct {
 	Removed int `json:"removed"`
 	Before  int `json:"before"`
 }
 
-// Exceeds reports whether more than a percentage of the things are removed.
+// Exceeds reports whether more than percent of the things are removed.
 func (s Share) Exceeds(percent int) bool { return s.Removed*100 > percent*s.Before }
 
 // IsEmpty reports whether nothing is removed.
@@ -65,8 +61,8 @@ func (r Removals) IsEmpty() bool {
 	return len(r.Clusters) == 0 && len(r.Destroyed) == 0 && len(r.Remade) == 0 && r.Components.Removed == 0 && r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
 }
 
-// RemovalsOf returns what the change from old to new removes; report is that of the same
-// change. It reads the names of all assignments in new, unless nothing is removed.
+// RemovalsOf returns what the change with this report removes. It reads the names of
+// all assignments in new, unless nothing is removed.
 func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	r := Removals{removedTargets: map[string][]string{}, lostTargets: map[string]bool{}}
 	removesTypes := false
@@ -101,7 +97,6 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	return r
 }
 
-// findEmptied returns the clusters that are destroyed or detached from their cluster types, sorted.
 func findEmptied(report Report) []string {
 	var all []string
 	for _, c := range report.ClusterChanges {
@@ -115,7 +110,6 @@ func findEmptied(report Report) []string {
 	return slices.Compact(all)
 }
 
-// countTerraform finds out what Terraform destroys or makes again without a person.
 func (r *Removals) countTerraform(report Report) {
 	for _, d := range report.Destructions {
 		r.Destroyed = append(r.Destroyed, d.Target)
@@ -126,11 +120,10 @@ func (r *Removals) countTerraform(report Report) {
 	r.Remade = slices.Sorted(slices.Values(report.remade))
 }
 
-// countComponents counts the components that are destroyed, uninstalled or orphaned.
 func (r *Removals) countComponents(old, new tree.Tree, report Report) {
 	for _, s := range report.StackChanges {
 		var lost []string
-		approved := 0 // that do not live in old either
+		approved := 0 // countLiving(old) does not count these
 		for _, c := range s.Components {
 			if c.Change.isLost() {
 				lost = append(lost, c.Name)
@@ -156,12 +149,11 @@ func (r *Removals) countComponents(old, new tree.Tree, report Report) {
 	}
 }
 
-// CountComponents returns the number of components in the stacks of an output that are not destroyed.
+// CountComponents returns the number of stack components that are not destroyed.
 func CountComponents(output tree.Tree) int { return countLiving(output, "") }
 
-// countLiving returns how many components of an output, or of one stack of it, are not destroyed.
 func countLiving(output tree.Tree, stack string) (n int) {
-	all, _ := stackfiles.Summarize(output) // what cannot be read has no components, and the change is unclassified
+	all, _ := stackfiles.Summarize(output) // an unreadable stack has no components, and its change is unclassified
 	for _, s := range all {
 		for _, c := range s.Components {
 			if (stack == "" || s.Stack == stack) && c.Action != stackfiles.Destroy {
@@ -172,7 +164,6 @@ func countLiving(output tree.Tree, stack string) (n int) {
 	return n
 }
 
-// countAfter returns the number of assignments in new, and the names of its workloads.
 func countAfter(new tree.Tree, opt Options) (assignments int, workloads map[string]bool) {
 	workloads, targets := map[string]bool{}, map[string]bool{}
 	for _, e := range new.Entries() {
@@ -192,8 +183,6 @@ func countAfter(new tree.Tree, opt Options) (assignments int, workloads map[stri
 	return assignments, workloads
 }
 
-// collectLost adds the cluster types and assignments that are in old and not in new, and
-// returns the names of the workloads that lose one.
 func (r *Removals) collectLost(old, new tree.Tree, opt Options) map[string]bool {
 	workloads := map[string]bool{}
 	for was, is := range tree.ZipChanged(old, new) {
@@ -225,7 +214,6 @@ func (r *Removals) collectLost(old, new tree.Tree, opt Options) map[string]bool 
 	return workloads
 }
 
-// targetsLost returns the targets that are in a cluster type's folder before and not after.
 func targetsLost(before, after tree.Tree) []string {
 	var lost []string
 	for was, is := range tree.ZipChanged(before, after) {
@@ -242,10 +230,9 @@ func CountAssignments(t tree.Tree) int {
 	return assignments
 }
 
-// isClusterType reports whether an entry of an output's root is the folder of a cluster type.
 func isClusterType(e tree.Entry) bool { return e.IsDir() && !strings.HasPrefix(e.Name, ".") }
 
-// workloadOf returns the workload of a target; the target itself if that is not known.
+// workloadOf returns the target itself if its workload is unknown.
 func (o Options) workloadOf(target string) string {
 	if o.Workload == nil {
 		return target
@@ -253,7 +240,7 @@ func (o Options) workloadOf(target string) string {
 	return cmp.Or(o.Workload(target), target)
 }
 
-// String returns what is removed: "hello-web from cloud and edge"; "" for nothing.
+// String returns a phrase: "hello-web from cloud and edge"; "" for nothing.
 func (r Removals) String() string {
 	var parts []string
 	if len(r.removedTypes) > 0 {
@@ -290,9 +277,8 @@ func (r Removals) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Reasons returns a phrase for each limit that the removals exceed, so that they need an
-// approval. percent is the share that may be removed, few the number that may be removed
-// whatever share that is, and last whether last assignments may be removed.
+// Reasons returns a phrase for each exceeded limit, which needs an approval. Up to few
+// removals may exceed percent. last permits the removal of last assignments.
 func (r Removals) Reasons(percent, few int, last bool) []string {
 	var reasons []string
 	if !last && len(r.Workloads) > 0 {
@@ -324,10 +310,9 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 	return reasons
 }
 
-// mostListed bounds the names in a list of removals.
 const mostListed = 3
 
-// listNames returns names as a list, or their number if they are many: "a, b and c", "12 workloads".
+// listNames returns "a, b and c" or "12 workloads".
 func listNames(unit string, names []string) string {
 	if len(names) > mostListed {
 		return text.Count(len(names), unit)
@@ -335,7 +320,7 @@ func listNames(unit string, names []string) string {
 	return text.Join(list.Convert(names, printableText), " and ")
 }
 
-// countedNames returns names as a list behind what they are: "cluster types a and b".
+// countedNames returns "cluster types a and b".
 func countedNames(unit string, names []string) string {
 	switch {
 	case len(names) > mostListed:

@@ -7,22 +7,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
-// rule assigns a class to the changes that it matches. All of its conditions must hold;
-// an empty one matches everything.
+// rule classifies changes that meet all its conditions. Empty conditions match
+// everything.
 type rule struct {
 	class Class
-	// alone is the name of a group that has only this class; "" for the class itself.
+	// alone is the name of a group with only this class; "" for the class itself.
 	alone string
 	risk  Risk
 	op    operation
-	// kinds are the kinds of object, or the names of files, separated by spaces;
-	// they may have one "*".
+	// kinds are kinds of objects or names of files, separated by spaces; they may have
+	// one "*".
 	kinds string
 	// fields are patterns of paths (matchPath), separated by spaces.
 	fields string
 	when   func(change) bool
-	// elsewhere is set if what is deployed comes from a chart, an artifact or another repository, so that the
-	// trees do not show how it changes.
+	// elsewhere is set if the content is in a chart, an artifact or another repository.
 	elsewhere bool
 }
 
@@ -34,11 +33,11 @@ const (
 	valueFiles    = "platform-config.* values.* *.tfvars"
 )
 
-// rules is the table: the first row that matches a change has its class. The classes of a
-// group are in the order of the rows. What a condition reads outside of the changed lines
-// must be in signer.writeSurroundings.
+// rules is the table: the first matching row decides, and the rows order a group's
+// classes. signer.writeSurroundings must write all that a condition reads outside of
+// the changed lines.
 var rules = []rule{
-	// What Terraform destroys.
+	// Destruction by Terraform.
 	{class: InfrastructureDestroyed, risk: Deletes, op: removed, kinds: "Terraform", when: destroysOnDeletion},
 	{class: InfrastructureDestroyed, risk: Deletes, op: renamed, kinds: "Terraform", when: destroysOnDeletion},
 	{class: InfrastructureDestroyed, risk: Deletes, kinds: "Terraform", fields: "spec.destroy", when: isSwitchedOn},
@@ -66,7 +65,7 @@ var rules = []rule{
 	{class: "namespace added", op: added, kinds: "Namespace"},
 	{class: "object added", op: added},
 
-	// Where things come from and go to.
+	// Sources and destinations.
 	{class: "destination moved", risk: Deletes, kinds: fluxKinds, fields: "spec.targetNamespace spec.storageNamespace spec.releaseName spec.kubeConfig.**"},
 	{class: "destination moved", risk: Deletes, kinds: argoKinds + " GitRepo", fields: "**.destination.** spec.targets.** spec.targetNamespace"},
 	{class: "destination moved", risk: Deletes, kinds: "fleet.yaml", fields: "namespace defaultNamespace targetCustomizations.**"},
@@ -104,7 +103,7 @@ var rules = []rule{
 	{class: "health checks", alone: "health checks only", kinds: "Kustomization", fields: "spec.wait spec.healthChecks.** spec.healthCheckExprs.**"},
 	{class: "dependencies", alone: "dependencies only", kinds: fluxKinds + " fleet.yaml", fields: "spec.dependsOn.** dependsOn.**"},
 
-	// What it runs with.
+	// Configuration.
 	{class: "config values", alone: "config values only", kinds: valueFiles},
 	{class: "config values", alone: "config values only", kinds: "ConfigMap", fields: "data.** binaryData.**"},
 	{class: "config values", alone: "config values only", kinds: fluxKinds, fields: "spec.values.** spec.valuesFrom.** spec.postBuild.** spec.vars.** spec.varsFrom.**"},
@@ -114,7 +113,7 @@ var rules = []rule{
 	{class: "secrets", alone: "secrets only", kinds: "Secret", fields: "data.** stringData.** sops.**"},
 	{class: "secrets", alone: "secrets only", kinds: "ExternalSecret SealedSecret SecretProviderClass", fields: "spec.**"},
 
-	// The rest that is known.
+	// Other known changes.
 	{class: "labels or annotations", alone: "labels or annotations only", fields: "**.metadata.labels.** **.metadata.annotations.** spec.commonMetadata.**"},
 	{class: "timing", alone: "timing only", kinds: fluxKinds + " " + sourceKinds, fields: "spec.interval spec.retryInterval spec.timeout"},
 	{class: "API version", alone: "API version only", fields: "apiVersion"},
@@ -138,7 +137,7 @@ const (
 		"images.[].newName spec.images.[].newName images.[].digest spec.images.[].digest"
 )
 
-// valuesImages are the fields of Helm values that by custom name an image.
+// valuesImages are the fields of Helm values that name an image by convention.
 func valuesImages(under string) string {
 	return under + "**.image " + under + "**.image.tag " + under + "**.image.repository " + under + "**.image.registry " + under + "**.image.digest"
 }
@@ -147,32 +146,29 @@ func valuesReplicas(under string) string {
 	return under + "**.replicas " + under + "**.replicaCount " + under + "**.minReplicas " + under + "**.maxReplicas"
 }
 
-// The conditions. never is that of classes that the survey assigns.
+// The conditions. The survey itself assigns the classes with neverMatches.
 func neverMatches(change) bool    { return false }
 func isPruned(c change) bool      { return c.prunes }
 func isOfStack(c change) bool     { return c.stack }
 func isSwitchedOn(c change) bool  { return isTrue(c.new) }
 func isBesideChart(c change) bool { return c.beside != nil && lookupField(c.beside, "chart") != nil }
 
-// destroysOnDeletion reports whether an object that goes destroys what it has made.
 func destroysOnDeletion(c change) bool {
 	return c.old != nil && isTrue(lookupField(c.old, "spec", "destroyResourcesOnDeletion"))
 }
 
-// approvesDestruction reports whether a plan is approved of a component that is to be destroyed.
 func approvesDestruction(c change) bool {
 	return c.new != nil && c.new.Value != "" && c.beside != nil && isTrue(lookupField(c.beside, "destroy"))
 }
 
-// isElsewhere reports whether the content of a unit with a change of some classes is not in the trees. The source of a stack's
-// component is pinned to a root module, which is.
+// isElsewhere reports whether the content is outside of the trees. A stack component's
+// source is pinned to a root module in the tree.
 func isElsewhere(unit Unit, classes []Class) bool {
 	return slices.ContainsFunc(rules, func(r rule) bool {
 		return r.elsewhere && slices.Contains(classes, r.class) && !(unit == Component && r.class == "source revision")
 	})
 }
 
-// rowOf returns the row of the table that a change belongs to; the last if none matches.
 func rowOf(c change) int {
 	if i := slices.IndexFunc(rules, func(r rule) bool { return r.matches(c) }); i >= 0 {
 		return i
@@ -187,7 +183,6 @@ func (r rule) matches(c change) bool {
 		(r.when == nil || r.when(c))
 }
 
-// matchAny reports whether one of the patterns matches, or there are none.
 func matchAny(patterns string, match func(pattern string) bool) bool {
 	for pattern := range strings.FieldsSeq(patterns) {
 		if match(pattern) {
@@ -197,8 +192,8 @@ func matchAny(patterns string, match func(pattern string) bool) bool {
 	return patterns == ""
 }
 
-// matchPath matches a pattern of keys: "**" is any number of keys, "[]" any item
-// of a list, "[*x]" an item with a name that ends in x.
+// matchPath matches a pattern of keys: "**" is any number of keys, "[]" any list item,
+// "[*x]" an item with a name that ends in x.
 func matchPath(pattern, path []string) bool {
 	if len(pattern) == 0 {
 		return len(path) == 0
@@ -213,7 +208,6 @@ func matchPath(pattern, path []string) bool {
 	return (isItem || matchWord(pattern[0], path[0])) && matchPath(pattern[1:], path[1:])
 }
 
-// matchWord matches a word in which one "*" may stand for anything.
 func matchWord(pattern, word string) bool {
 	before, after, wild := strings.Cut(pattern, "*")
 	if !wild {
@@ -222,7 +216,6 @@ func matchWord(pattern, word string) bool {
 	return len(word) >= len(before)+len(after) && strings.HasPrefix(word, before) && strings.HasSuffix(word, after)
 }
 
-// groupName returns the name of a group with these classes.
 func groupName(classes []Class) string {
 	if len(classes) == 1 {
 		for _, r := range rules {
@@ -234,7 +227,6 @@ func groupName(classes []Class) string {
 	return strings.Join(list.Convert(classes, func(c Class) string { return string(c) }), ", ")
 }
 
-// riskOf returns the highest risk of the classes.
 func riskOf(classes []Class) (highest Risk) {
 	for _, r := range rules {
 		if slices.Contains(classes, r.class) && r.risk.rank() > highest.rank() {

@@ -11,8 +11,8 @@ import (
 
 var settingLine = regexp.MustCompile(`^(?:export )?\s*([A-Za-z_][\w.-]*)\s*=\s*(.*)$`)
 
-// parseSettings parses KEY=value lines into a mapping. Any other line that is not a comment is
-// an error.
+// parseSettings parses KEY=value lines into a mapping. Other lines, except comments,
+// are an error.
 func parseSettings(text []byte) (*yaml.Node, error) {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for raw := range bytes.Lines(text) {
@@ -31,7 +31,6 @@ func parseSettings(text []byte) (*yaml.Node, error) {
 	return n, nil
 }
 
-// isClosed reports whether a value ends on its line.
 func isClosed(value string) bool {
 	quotes := strings.Count(value, `"`)%2 + strings.Count(value, "'")%2
 	return quotes == 0 && !strings.ContainsAny(value[max(0, len(value)-1):], `\{[(`) && !strings.Contains(value, "<<")

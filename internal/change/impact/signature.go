@@ -11,29 +11,26 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// digest identifies a change. It is cryptographic: with a weaker one, a team
-// could make a change that passes for another.
+// digest is cryptographic, so that a team cannot disguise a change as another.
 type digest [sha256.Size]byte
 
-// maxSize is the size in bytes up to which a file is decoded.
+// maxSize bounds the bytes of a file that is decoded.
 const maxSize = 1 << 20
 
-// signer encodes changes, such that equal changes have equal bytes. It is kept to reuse
-// its memory.
+// signer encodes equal changes as equal bytes. It is kept to reuse memory.
 type signer struct {
-	// shape holds the change, but for the values of fields that have one before
-	// and after: what a change is called does not depend on those.
+	// shape omits values of fields that exist before and after: the class does not
+	// depend on them.
 	shape, values []byte
 	names         []replacement
 	was, is       outline
 }
 
-// replacement is a name of the unit and the placeholder that replaces it in texts, so that
-// these are the same for other units.
+// replacement hides a name of the unit, so that texts are equal for other units.
 type replacement struct{ name, placeholder string }
 
-// namesOf returns the names of a unit, the longest first. It leaves out names of a single
-// character or of digits only, which would match other text.
+// namesOf returns names, the longest first. Names of one character or of digits would
+// match other text.
 func namesOf(dst []replacement, at location, workload string) []replacement {
 	dst = dst[:0]
 	for _, r := range [...]replacement{{at.target, "<target>"}, {at.clusterType, "<cluster type>"}, {workload, "<workload>"}, {at.seals[0], "<seal>"}, {at.seals[1], "<seal>"}} {
@@ -48,8 +45,7 @@ func namesOf(dst []replacement, at location, workload string) []replacement {
 	return dst
 }
 
-// signUnit returns two digests of the changes of one unit: of the fields that change, and of
-// their old and new values.
+// signUnit returns a digest of the changed fields and one of their values.
 func (s *signer) signUnit(at location, workload string, changes []tree.Change) (shape, values digest) {
 	s.shape, s.values = s.shape[:0], s.values[:0]
 	s.names = namesOf(s.names, at, workload)
@@ -86,7 +82,7 @@ func (s *signer) signFile(c tree.Change) {
 	if telling {
 		return
 	}
-	for _, o := range [...]*outline{&s.was, &s.is} { // the lines do not identify the change: both whole texts do
+	for _, o := range [...]*outline{&s.was, &s.is} { // the lines do not identify the change
 		s.writeText("\x00text")
 		for _, l := range o.lines {
 			s.writePlain(l)
@@ -94,7 +90,7 @@ func (s *signer) signFile(c tree.Change) {
 	}
 }
 
-// writeSurroundings writes what the conditions of the rules read outside of the changed lines.
+// writeSurroundings writes what rules read outside of changed lines.
 func (s *signer) writeSurroundings(text []byte) {
 	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:"), []byte("destroy:"), []byte("destroyResourcesOnDeletion:")} {
 		for rest := text; ; {
@@ -110,8 +106,8 @@ func (s *signer) writeSurroundings(text []byte) {
 	}
 }
 
-// cutsDocument reports whether a block moves other lines to another document: it has a separator,
-// and begins or ends inside a document.
+// cutsDocument reports whether a block with a separator moves other lines to another
+// document.
 func (s *signer) cutsDocument(b block) bool {
 	if !slices.ContainsFunc(s.was.lines[b.a0:b.a1], isSeparator) && !slices.ContainsFunc(s.is.lines[b.b0:b.b1], isSeparator) {
 		return false
@@ -119,8 +115,7 @@ func (s *signer) cutsDocument(b block) bool {
 	return !(s.was.isEdge(b.a0) && s.was.isEdge(b.a1) && s.is.isEdge(b.b0) && s.is.isEdge(b.b1))
 }
 
-// signBlock writes one block. It returns false if the block changes the meaning of lines
-// outside of it.
+// signBlock returns false if the block changes the meaning of lines outside of it.
 func (s *signer) signBlock(b block, f format) (telling bool) {
 	s.writeText("\x00@")
 	if f == formatYAML {
@@ -138,8 +133,8 @@ func (s *signer) signBlock(b block, f format) (telling bool) {
 	return f != formatYAML || !s.cutsDocument(b) && sameKeys(s.was.keysAround(b.a1), s.is.keysAround(b.b1))
 }
 
-// writeLine writes one changed line, after the keys around it. No names of the unit are replaced
-// in these: the class of a change depends on keys.
+// writeLine writes a changed line after its keys, which keep their names since the
+// class depends on them.
 func (s *signer) writeLine(o *outline, i int, sign string, raw []byte, f format, valueOnly bool) {
 	s.writeText(sign)
 	if f == formatYAML {
@@ -163,7 +158,6 @@ func (s *signer) writeLine(o *outline, i int, sign string, raw []byte, f format,
 	s.writePlain(value)
 }
 
-// writeObject writes the object that line i is in.
 func (s *signer) writeObject(o *outline, i int) {
 	if i < len(o.lines) {
 		o.seek(i)
@@ -181,12 +175,10 @@ func (s *signer) writeText(texts ...string) {
 	}
 }
 
-// writePlain writes text with the names of the unit replaced.
 func (s *signer) writePlain(text []byte) { s.shape = appendPlain(s.shape, text, s.names) }
 
-// sameFields reports whether the lines have the same fields in the same order, with plain
-// values that differ. It is false if a value identifies an object, or decides the class of
-// a change.
+// sameFields reports whether only plain values differ. It is false if one identifies an
+// object or decides the class.
 func sameFields(removed, added [][]byte, f format) bool {
 	if len(removed) != len(added) {
 		return false
@@ -209,8 +201,7 @@ func sameFields(removed, added [][]byte, f format) bool {
 
 var tellingFields = []string{"apiVersion", "kind", "name", "namespace", "prune", "suspend"}
 
-// cutField splits a line into all that precedes the value, and the value without the line
-// end. The field is empty if the line has none.
+// cutField splits a line before its value. The field may be empty.
 func cutField(raw []byte, f format) (field, value []byte) {
 	text := bytes.TrimRight(raw, " \r\n")
 	if f == formatSettings {
@@ -228,8 +219,7 @@ func cutField(raw []byte, f format) (field, value []byte) {
 	return text[:n], text[n:]
 }
 
-// plainValue returns a value without its quotes, if it is a scalar on one line
-// that needs no further reading.
+// plainValue returns an unquoted scalar, or false unless it is complete on its line.
 func plainValue(v []byte) ([]byte, bool) {
 	if n := len(v); n >= 2 && (v[0] == '"' || v[0] == '\'') && v[n-1] == v[0] {
 		v = v[1 : n-1]
@@ -241,8 +231,7 @@ func plainValue(v []byte) ([]byte, bool) {
 	return v, !bytes.ContainsAny(v, `\"'`) && !bytes.Contains(v, []byte(" #")) && !bytes.Contains(v, []byte(": ")) && v[len(v)-1] != ':'
 }
 
-// appendPlain appends text with the names replaced by their placeholders, where they are
-// whole words.
+// appendPlain replaces names where they are whole words.
 func appendPlain(dst, text []byte, names []replacement) []byte {
 	for i := 0; i < len(text); {
 		if n, r := nameAt(text, i, names); n > 0 {

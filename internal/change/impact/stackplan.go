@@ -9,23 +9,23 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// StackPlan is what clusters do with one stack after a change.
+// StackPlan is what clusters do with a stack after a change.
 type StackPlan struct {
 	Stack      string          `json:"stack"` // "team/environment"
 	Namespace  string          `json:"namespace"`
-	Components []ComponentPlan `json:"components"` // in an order in which they can be made, and behind them those that go
+	Components []ComponentPlan `json:"components"` // in order of creation; removed ones last
 }
 
-// ComponentPlan is what clusters do with one component after a change.
+// ComponentPlan is what clusters do with a component after a change.
 type ComponentPlan struct {
 	ComponentChange
 	Object string   `json:"object"` // the name of its objects
 	Type   string   `json:"type"`
 	Next   NextStep `json:"next,omitempty"` // "" for nothing
-	// Approval is "auto", the plan that is approved, "missing" if a plan waits for one, "impossible" if
-	// none can be given, or "" if nothing is to be approved.
+	// Approval is "auto", the approved plan, "missing" if a plan waits, "impossible" if
+	// it cannot be approved, or "" if none is needed.
 	Approval string `json:"approval,omitempty"`
-	// Plan is the id of the plan that it makes, and Inputs the digest of what that is made from.
+	// Plan is the id of the plan, and Inputs the digest of its inputs.
 	Plan   string `json:"plan,omitempty"`
 	Inputs string `json:"inputs,omitempty"`
 }
@@ -45,8 +45,7 @@ const (
 	LeaveOrphan   NextStep = "leave what it made"
 )
 
-// PlanStack returns what clusters do with one stack after a change from one output to another; false if
-// neither has it.
+// PlanStack returns the plan of one stack; false if neither output has it.
 func PlanStack(old, new tree.Tree, stack string) (StackPlan, bool, error) {
 	team, env, _ := strings.Cut(stack, "/")
 	before, was, err := stackfiles.SummarizeStack(old, team, env)
@@ -82,11 +81,10 @@ func PlanStack(old, new tree.Tree, stack string) (StackPlan, bool, error) {
 	return plan, true, nil
 }
 
-// componentVersion is a component in one of two outputs.
 type componentVersion struct {
 	stackfiles.ComponentSummary
 	exists  bool
-	objects tree.ID // of the folder that its Kustomization applies
+	objects tree.ID
 }
 
 func newComponentVersion(output tree.Tree, s stackfiles.Summary, name string) componentVersion {
@@ -94,10 +92,8 @@ func newComponentVersion(output tree.Tree, s stackfiles.Summary, name string) co
 	return componentVersion{c, exists, stackfiles.FindObjects(output, s.Stack, name).ID()}
 }
 
-// isLive reports whether clusters work on the component.
 func (v componentVersion) isLive() bool { return v.exists && v.Action != stackfiles.Suspend }
 
-// approval returns which approval the plans of a component have.
 func (v componentVersion) approval(next NextStep) string {
 	plans := next == PlanToApply || next == PlanToDestroy
 	switch {
@@ -109,10 +105,8 @@ func (v componentVersion) approval(next NextStep) string {
 	return "missing"
 }
 
-// nextAfterRemoval are the next steps for components that are removed.
 var nextAfterRemoval = map[ComponentState]NextStep{ComponentOrphaned: LeaveOrphan, ComponentUninstalled: RemoveChart}
 
-// findNextStep returns what clusters do with a component that was one version, and is the other.
 func findNextStep(was, is componentVersion) NextStep {
 	switch {
 	case !is.exists:
@@ -127,8 +121,8 @@ func findNextStep(was, is componentVersion) NextStep {
 	return findNextRelease(was, is)
 }
 
-// findNextPlan returns what clusters do with a Terraform component. Its inputs are all that a plan is
-// made from, so that an approval alone makes no other one.
+// findNextPlan relies on Inputs: they cover all that a plan is made from, but no
+// approval.
 func findNextPlan(was, is componentVersion) NextStep {
 	isAnew := !was.isLive() || was.Inputs != is.Inputs || was.Plan != is.Plan
 	switch {
@@ -142,7 +136,6 @@ func findNextPlan(was, is componentVersion) NextStep {
 	return ""
 }
 
-// findNextRelease returns what clusters do with a chart.
 func findNextRelease(was, is componentVersion) NextStep {
 	installed := was.exists && was.Action != stackfiles.Destroy
 	switch {

@@ -14,41 +14,41 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
-// StackChange is what a change does with one stack.
+// StackChange is the change of one stack.
 type StackChange struct {
 	Stack      string            `json:"stack"` // "team/environment"
 	Components []ComponentChange `json:"components"`
-	// EndsTeardown is true if the stack was being torn down, and is no more.
+	// EndsTeardown is true if the change ends the teardown of the stack.
 	EndsTeardown bool `json:"endsTeardown,omitempty"`
-	// Deleted is true if the file of the stack was deleted: its charts are resumed, and the next change
-	// destroys it.
+	// Deleted is true if the stack's file was deleted: charts are resumed, and the next
+	// change destroys the stack.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
-// ComponentChange is what a change does with one component of a stack.
+// ComponentChange is the change of one component of a stack.
 type ComponentChange struct {
 	Name   string         `json:"name"`
 	Change ComponentState `json:"change,omitempty"` // "" for none
 	After  []string       `json:"after"`            // the components that must be ready before it
-	// Waits is true if the component makes a plan, and waits until a person approves it.
+	// Waits is true if a plan waits for approval.
 	Waits bool `json:"waits,omitempty"`
 }
 
-// ComponentState is what a change does with a component.
+// ComponentState is the change of a component.
 type ComponentState string
 
 // The states of components.
 const (
 	ComponentDestroyed ComponentState = "destroyed"
-	// ComponentApproved is of a component that was to be destroyed, and whose plan to do so is approved.
+	// ComponentApproved means that the plan to destroy it becomes approved.
 	ComponentApproved ComponentState = "destroyed as approved"
-	// ComponentOrphaned and ComponentUninstalled are of components that are removed, and were not
-	// destroyed before: what the first one made stays, while the second one is a chart, or Applications.
+	// ComponentOrphaned and ComponentUninstalled are removed without destruction. What
+	// an orphaned one made stays; charts and Applications are uninstalled.
 	ComponentOrphaned    ComponentState = "orphaned"
 	ComponentUninstalled ComponentState = "uninstalled"
 	ComponentCleared     ComponentState = "removed" // it was destroyed before
-	// ComponentKept and ComponentReinstalled are of components that were being destroyed, and are no more: the
-	// second one is a chart, or Applications. ComponentResumed is of one that the next change uninstalls.
+	// ComponentKept and ComponentReinstalled are no longer destroyed; the latter are
+	// charts and Applications. ComponentResumed is uninstalled by the next change.
 	ComponentKept        ComponentState = "kept"
 	ComponentReinstalled ComponentState = "installed again"
 	ComponentResumed     ComponentState = "resumed"
@@ -56,30 +56,24 @@ const (
 	ComponentChanged     ComponentState = "changed"
 )
 
-// isOfStacks reports whether an entry of the root of one of two outputs is a folder of stacks, and of
-// no cluster type.
 func isOfStacks(name string, old, new tree.Tree) bool {
 	return (name == stackfiles.ObjectsFolder || name == stackfiles.ModulesFolder) && (stackfiles.HasStacks(old) || stackfiles.HasStacks(new))
 }
 
-// isOfClusters reports whether an entry of the root of one of two outputs is the folder of the clusters
-// that the environment provisions, and of no cluster type.
 func isOfClusters(name string, old, new tree.Tree) bool {
 	return name == clusterfiles.Folder && (clusterfiles.HasClusters(old) || clusterfiles.HasClusters(new))
 }
 
-// isOfNoType reports whether an entry of the root of one of two outputs is a folder of no cluster type.
 func isOfNoType(name string, old, new tree.Tree) bool {
 	return isOfStacks(name, old, new) || isOfClusters(name, old, new)
 }
 
-// stackName is the name of a stack.
 type stackName struct{ team, env string }
 
 func (n stackName) String() string { return n.team + "/" + n.env }
 
-// changedComponents returns the components of which a file differs, by their stacks; "" for the files
-// of a stack itself.
+// changedComponents returns the changed components by stack; "" stands for the stack's
+// own files.
 func changedComponents(old, new tree.Tree) map[stackName]map[string]bool {
 	found := map[stackName]map[string]bool{}
 	add := func(team, env, component string, isDir bool) {
@@ -108,8 +102,7 @@ func changedComponents(old, new tree.Tree) map[stackName]map[string]bool {
 	return found
 }
 
-// visitStacks records what differs in the stacks of two outputs. The files that list the others
-// count for nothing.
+// visitStacks ignores the files that list other files.
 func (s *survey) visitStacks(old, new tree.Tree) {
 	all := changedComponents(old, new)
 	names := slices.SortedFunc(maps.Keys(all), func(a, b stackName) int {
@@ -158,7 +151,6 @@ func (s *survey) visitStack(name stackName, old, new tree.Tree, components map[s
 	s.report.StackChanges = append(s.report.StackChanges, change)
 }
 
-// mergeComponents returns the components of a stack after a change, and behind them those that go.
 func mergeComponents(before, after stackfiles.Summary) []stackfiles.ComponentSummary {
 	all := slices.Clone(after.Components)
 	for _, c := range before.Components {
@@ -169,15 +161,15 @@ func mergeComponents(before, after stackfiles.Summary) []stackfiles.ComponentSum
 	return all
 }
 
-// isReleased reports whether a change removes the Terraform object of a component that is destroyed; the rest of
-// it goes after that.
+// isReleased reports whether the Terraform object of a destroyed component is removed.
+// Its other objects go later.
 func isReleased(before stackfiles.Summary, is stackfiles.ComponentSummary) bool {
 	was, there := before.FindComponent(is.Name)
 	return there && was.Action == stackfiles.Destroy && is.Action == stackfiles.Destroy && was.Plan != "" && is.Plan == ""
 }
 
-// visitNamespace records what differs in the file of a stack itself. In one that is released, that follows from
-// the rest; titled is whether the phrase of the stack says it.
+// visitNamespace records differences of the stack's own file, which in a released stack
+// follow from the rest.
 func (s *survey) visitNamespace(name stackName, old, new tree.Tree, released, titled bool) {
 	folder := path.Join(stackfiles.ObjectsFolder, name.String())
 	for c := range tree.Diff(old.Sub(folder), new.Sub(folder)) {
@@ -191,7 +183,6 @@ func (s *survey) visitNamespace(name stackName, old, new tree.Tree, released, ti
 	}
 }
 
-// visitComponent records a component that differs. whole is true if its stack is added or removed.
 func (s *survey) visitComponent(name stackName, component string, before, after stackfiles.Summary, files [2]tree.Tree, whole bool) ComponentState {
 	at := location{clusterType: name.String(), target: component, stack: true}
 	was, wasThere := before.FindComponent(component)
@@ -234,7 +225,7 @@ func (s *survey) visitComponent(name stackName, component string, before, after 
 	}
 	state := changedState(was, is)
 	at.titled = state.isTitled()
-	if state == ComponentReinstalled { // what waited for the end of the chart goes with that
+	if state == ComponentReinstalled { // what waited for the uninstallation goes with it
 		s.changes = slices.DeleteFunc(s.changes, func(c tree.Change) bool { return c.Removed() && strings.HasPrefix(c.Path, "objects/") })
 	}
 	s.recordChange(at, Component, s.changes)
@@ -244,7 +235,6 @@ func (s *survey) visitComponent(name stackName, component string, before, after 
 	return state
 }
 
-// changedState returns what becomes of a component that is in both outputs.
 func changedState(was, is stackfiles.ComponentSummary) ComponentState {
 	destroyed := func(c stackfiles.ComponentSummary) bool { return c.Action == stackfiles.Destroy }
 	switch {
@@ -262,12 +252,10 @@ func changedState(was, is stackfiles.ComponentSummary) ComponentState {
 	return ComponentChanged
 }
 
-// isTitled reports whether a phrase of the stack says what becomes of the component.
 func (s ComponentState) isTitled() bool {
 	return s == ComponentKept || s == ComponentReinstalled || s == ComponentResumed
 }
 
-// removedState returns what becomes of a component whose objects are removed.
 func removedState(was stackfiles.ComponentSummary) ComponentState {
 	switch {
 	case was.Action == stackfiles.Destroy:
@@ -278,13 +266,13 @@ func removedState(was stackfiles.ComponentSummary) ComponentState {
 	return ComponentUninstalled
 }
 
-// isLost reports whether a component is destroyed, or removed without that.
+// isLost reports whether a component is destroyed or removed undestroyed.
 func (s ComponentState) isLost() bool {
 	return s == ComponentDestroyed || s == ComponentApproved || s == ComponentOrphaned || s == ComponentUninstalled
 }
 
-// withoutDerived leaves out the changes that follow from others: the pin of a root module, and what
-// names it.
+// withoutDerived omits the pin of a root module and its names, which follow from other
+// changes.
 func withoutDerived(all []change) []change {
 	isDerived := func(c change) bool {
 		at := strings.Join(c.path, ".")

@@ -9,22 +9,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// The bounds of what is shown of stacks.
 const (
 	maxStacks     = 5  // that are drawn
 	maxDrawn      = 50 // components of a stack that is drawn
-	maxComponents = 10 // names in a line
+	maxComponents = 10
 )
 
-// stackLine is what a change does with some components of a stack.
 type stackLine struct {
 	what    string
 	deletes bool
 	names   []string
 }
 
-// lines returns what a change does with the components of a stack, what is destroyed first, and which
-// of them wait for approval.
 func (c StackChange) lines() []stackLine {
 	var all []stackLine
 	add := func(what string, deletes bool, is func(ComponentChange) bool) {
@@ -55,7 +51,6 @@ func (c StackChange) lines() []stackLine {
 	return all
 }
 
-// terminalText returns the change for a terminal.
 func (c StackChange) terminalText() string {
 	var b strings.Builder
 	for _, l := range c.lines() {
@@ -64,8 +59,8 @@ func (c StackChange) terminalText() string {
 	return b.String()
 }
 
-// StacksMarkdown returns what the change does with the first n of its stacks in Markdown: what is
-// destroyed first, what waits for approval, and the graph of the components.
+// StacksMarkdown describes the first n stacks: destruction first, then waiting
+// approvals and the graph.
 func (r Report) StacksMarkdown(n int) string {
 	var b strings.Builder
 	for i, c := range r.StackChanges {
@@ -82,7 +77,6 @@ func (r Report) StacksMarkdown(n int) string {
 	return b.String()
 }
 
-// writeLines writes what the change does with the components of the stack as a list in Markdown.
 func (c StackChange) writeLines(b *strings.Builder) {
 	for _, l := range c.lines() {
 		what := strings.ToUpper(l.what[:1]) + l.what[1:]
@@ -93,7 +87,6 @@ func (c StackChange) writeLines(b *strings.Builder) {
 	}
 }
 
-// mermaidText returns the graph of the components, each with what happens to it.
 func (c StackChange) mermaidText() string {
 	var graph stackfiles.Summary
 	states := map[string]ComponentChange{}
@@ -114,7 +107,7 @@ func (c StackChange) mermaidText() string {
 	})
 }
 
-// replaceUnlabeled replaces what is not in the name of a component: in a label it could end it.
+// replaceUnlabeled replaces characters that could end a label.
 func replaceUnlabeled(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':

@@ -7,8 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// phraseStacks returns the phrases for stacks whose destruction ends, or is prepared: what differs in their files
-// does not say so.
+// phraseStacks describes destruction that ends or is prepared, which differences of
+// files do not show.
 func phraseStacks(changes []StackChange) []phrase {
 	var all []phrase
 	for _, c := range changes {
@@ -38,7 +38,6 @@ func phraseStacks(changes []StackChange) []phrase {
 	return all
 }
 
-// describeEnd returns in parentheses which components the end of a teardown keeps, and which are installed again.
 func describeEnd(kept, again []string, show func([]string) string) string {
 	what := nonEmpty(show(kept))
 	if len(again) > 0 {
@@ -47,7 +46,6 @@ func describeEnd(kept, again []string, show func([]string) string) string {
 	return " (" + strings.Join(what, "; ") + ")"
 }
 
-// namesOf returns the components of a state.
 func (c StackChange) namesOf(state ComponentState) []string {
 	var names []string
 	for _, one := range c.Components {
@@ -58,7 +56,6 @@ func (c StackChange) namesOf(state ComponentState) []string {
 	return names
 }
 
-// scopeOf returns the scope of a phrase about components of the stack.
 func (c StackChange) scopeOf(components []string) scope {
 	s := newScope(stackPlace, "component")
 	s.clusterTypes[c.Stack] = true
@@ -68,7 +65,6 @@ func (c StackChange) scopeOf(components []string) scope {
 	return s
 }
 
-// fewNames returns the first names of components, and how many more there are.
 func fewNames(names []string) string {
 	all := map[string]bool{}
 	for _, name := range names {
@@ -77,7 +73,7 @@ func fewNames(names []string) string {
 	return someNames(all, printableText)
 }
 
-// countNames returns the name of a component, or the number of several ones.
+// countNames returns the name of a single component, or the number of several.
 func countNames(names []string) string {
 	if len(names) > 1 {
 		return text.Count(len(names), "component")
@@ -85,7 +81,6 @@ func countNames(names []string) string {
 	return fewNames(names)
 }
 
-// stackRisks returns what the change prepares for the next one, and what Terraform makes again.
 func (r Report) stackRisks() []string {
 	var parts []string
 	kept := 0

@@ -10,20 +10,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// survey is a walk over two trees, with its findings so far. Units are visited in
-// the order of their paths, and are not kept.
+// survey walks two trees. Units are visited in the order of their paths and not kept.
 type survey struct {
 	opt             Options
 	report          Report
 	targets         map[string]string // to their workloads
-	moves           map[string]*moves // by target
+	moves           map[string]*moves
 	workloads       map[string]bool
-	groups          map[string]*group // of units whose files are not inspected
+	groups          map[string]*group
 	shapes          map[digest]*shape
-	inspectionsLeft int                   // how many changes may still be inspected
-	needs           map[location][]string // what targets that are removed depend on
+	inspectionsLeft int
+	needs           map[location][]string // dependencies of removed targets
 	signer          signer
-	changes         []tree.Change // of the unit at hand
+	changes         []tree.Change // of the current unit
 }
 
 const trackingFile = ".github/tracking/Promoted_Commit_Id"
@@ -75,8 +74,8 @@ func (s *survey) visitClusterType(name string, old, new tree.Tree) {
 	}
 }
 
-// visitAssignment records an assignment that differs. Those that are added or removed
-// are grouped by the cause: their cluster type, or their target.
+// visitAssignment groups added and removed assignments by cause: their cluster type or
+// target.
 func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterType bool) {
 	if _, known := s.targets[at.target]; !known {
 		s.targets[at.target] = ""
@@ -121,7 +120,6 @@ func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterTyp
 	}
 }
 
-// visitRemoved records an assignment that is removed.
 func (s *survey) visitRemoved(at location, old tree.Tree, cause string, class Class) {
 	classes := []Class{class}
 	var files []tree.Entry
@@ -151,7 +149,7 @@ func (s *survey) countFile(c tree.Change) {
 	}
 }
 
-// visitFile records a file outside of cluster types, which is of a class unless Fairlead knows it.
+// visitFile uses class for files that Fairlead does not know.
 func (s *survey) visitFile(c tree.Change, class Class) {
 	s.countFile(c)
 	detail := ""
@@ -164,14 +162,13 @@ func (s *survey) visitFile(c tree.Change, class Class) {
 	s.wholeGroup(File, detail, class).add("", c.Path)
 }
 
-// promotedCommit returns the commit in the tracking file.
 func promotedCommit(e tree.Entry) string {
 	return cmp.Or(printableText(strings.TrimSpace(string(e.Data))), "none")
 }
 
-// location is the location of a unit. Files and folders of the cluster type itself
-// have no target. With stack, it is a stack and a component; seals are those
-// that change in a target; titled is whether a phrase of its own says what changes.
+// location locates a unit. Files and folders of the cluster type itself have no target.
+// With stack, the names are of a stack and a component. titled means that a phrase of
+// its own describes the change.
 type location struct {
 	clusterType, target string
 	stack               bool
@@ -183,7 +180,7 @@ func (p location) path() string {
 	return strings.TrimSuffix(p.clusterType+"/"+p.target, "/")
 }
 
-// singleEntryTree returns a tree with only that entry; an empty one for the zero Entry.
+// singleEntryTree returns an empty tree for the zero Entry.
 func singleEntryTree(e tree.Entry) tree.Tree {
 	if e.Name == "" {
 		return tree.Tree{}

@@ -16,19 +16,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
-// Destruction is a deployment target of which Terraform destroys what it made: tofu-controller does so
-// when the object is deleted, at once, and makes no plan that a person could read.
+// Destruction is a target whose infrastructure Terraform destroys. tofu-controller does
+// so as soon as the object is deleted, without a plan to approve.
 type Destruction struct {
 	ClusterType string `json:"clusterType"`
 	Target      string `json:"target"`
-	// Modules are the folders of the modules, sorted.
+	// Modules are folders of modules, sorted.
 	Modules []string `json:"modules"`
-	// Dependants are the targets that the same change removes, and that need this one: those that need
-	// none of the others first.
+	// Dependants are the removed targets that need this one, in order of removal.
 	Dependants []string `json:"dependants,omitempty"`
 }
 
-// terraformObject is what is read of a Terraform object.
 type terraformObject struct {
 	Spec struct {
 		Path               string
@@ -40,13 +38,11 @@ type terraformObject struct {
 	}
 }
 
-// state returns what tells where the state is.
 func (o terraformObject) state() string {
 	return fmt.Sprint(o.Spec.Workspace, "\x00", o.Spec.BackendConfig.CustomConfiguration, "\x00", o.Spec.BackendConfigsFrom)
 }
 
-// readTerraforms returns the Terraform objects in some files, by namespace and name. What cannot be read has
-// none, and its change is unclassified.
+// readTerraforms skips unreadable files: their change is unclassified.
 func readTerraforms(files []tree.Entry) map[string]terraformObject {
 	var all map[string]terraformObject
 	for _, e := range files {
@@ -59,7 +55,7 @@ func readTerraforms(files []tree.Entry) map[string]terraformObject {
 				continue
 			}
 			var one terraformObject
-			_ = o.Node.Decode(&one) // fields of other types are left out
+			_ = o.Node.Decode(&one) // fields of other types are omitted
 			if all == nil {
 				all = map[string]terraformObject{}
 			}
@@ -69,8 +65,8 @@ func readTerraforms(files []tree.Entry) map[string]terraformObject {
 	return all
 }
 
-// visitTerraforms records the objects of an assignment that destroy what they made, as they go, and those
-// whose state moves though nobody approves their plans.
+// visitTerraforms records destroyed infrastructure, and state that moves without
+// approval.
 func (s *survey) visitTerraforms(at location, old, new []tree.Entry) (destroyed []string) {
 	before := readTerraforms(old)
 	if len(before) == 0 {
@@ -94,7 +90,6 @@ func (s *survey) visitTerraforms(at location, old, new []tree.Entry) (destroyed 
 	return destroyed
 }
 
-// noteNeeds notes which targets a target that is removed depends on.
 func (s *survey) noteNeeds(at location, files []tree.Entry) {
 	for _, e := range files {
 		if !bytes.Contains(e.Data, []byte("dependsOn:")) {
@@ -118,9 +113,8 @@ func (s *survey) noteNeeds(at location, files []tree.Entry) {
 	}
 }
 
-// orderDestructions finds out which other targets that are removed need those that are destroyed.
 func (s *survey) orderDestructions() {
-	users := map[location][]string{} // the targets that need one directly
+	users := map[location][]string{} // direct dependants
 	for at, names := range s.needs {
 		for _, name := range names {
 			needed := location{clusterType: at.clusterType, target: name}
@@ -149,8 +143,8 @@ func (s *survey) orderDestructions() {
 	}
 }
 
-// destructionText returns what Terraform destroys, and in which steps it should be removed; "" for nothing.
-// show formats names.
+// destructionText describes what Terraform destroys, and the steps to remove it. show
+// formats names.
 func (r Report) destructionText(show func(string) string) string {
 	if len(r.Destructions) == 0 {
 		return ""
@@ -172,8 +166,8 @@ func (r Report) destructionText(show func(string) string) string {
 	return all
 }
 
-// destructionSteps returns, as the rest of a sentence, in which order the targets that are destroyed should be
-// removed, instead of all of them in one change; "" if that does not matter.
+// destructionSteps returns the order of removal as the rest of a sentence; "" if it
+// does not matter.
 func (r Report) destructionSteps(show func(string) string) string {
 	var steps [][]string
 	for _, d := range r.Destructions {
@@ -189,17 +183,15 @@ func (r Report) destructionSteps(show func(string) string) string {
 	return ", and all at the same time: to keep the order, remove " + joinSome(slices.Compact(orders), "order")
 }
 
-// joinSteps returns names as steps: "a, then b, then c".
 func joinSteps(names []string) string { return strings.Join(names, ", then ") }
 
-// dropContained leaves out the steps that others begin with.
+// dropContained omits beginnings of other steps.
 func dropContained(steps [][]string) [][]string {
 	return slices.DeleteFunc(slices.Clone(steps), func(one []string) bool {
 		return slices.ContainsFunc(steps, func(other []string) bool { return len(other) > len(one) && slices.Equal(other[:len(one)], one) })
 	})
 }
 
-// joinSome returns the first texts as a list, and how many more there are.
 func joinSome(texts []string, unit string) string {
 	if more := len(texts) - maxExamples; more > 0 {
 		texts = append(slices.Clone(texts[:maxExamples]), text.Count(more, "more "+unit))
@@ -207,10 +199,10 @@ func joinSome(texts []string, unit string) string {
 	return text.Join(texts, " and ")
 }
 
-// isSealed reports whether a Kustomization of its own applies the objects of a target, and changes.
+// isSealed reports whether a Kustomization of its own applies the target's objects, and
+// changes.
 func (p location) isSealed() bool { return p.seals != [2]string{} }
 
-// findSeals returns the names of the seals that go and come.
 func findSeals(changes []tree.Change) (seals [2]string) {
 	for _, c := range changes {
 		name, _, _ := strings.Cut(c.Path, "/")
@@ -225,7 +217,7 @@ func findSeals(changes []tree.Change) (seals [2]string) {
 	return seals
 }
 
-// withoutSeals leaves out what changes in seals: it follows from the rest.
+// withoutSeals omits changes of seals, which follow from the rest.
 func withoutSeals(changes []tree.Change) []tree.Change {
 	rest := slices.DeleteFunc(slices.Clone(changes), func(c tree.Change) bool {
 		return strings.HasPrefix(c.Path, kubeobject.SealPrefix)

@@ -11,11 +11,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// maxGroups bounds the groups that are shown; those with a risk come first.
+// maxGroups bounds the groups that are shown; risky ones come first.
 const maxGroups = 200
 
-// Summary returns the change in one line: what it touches, and how many units change in
-// which way, the most frequent first and unclassified ones last.
+// Summary returns one line: what the change touches, and its kinds, the most frequent
+// first and unclassified last.
 func (r Report) Summary() string {
 	if r.IsEmpty() {
 		return "no change"
@@ -27,7 +27,6 @@ func (r Report) Summary() string {
 	return r.scope() + "; " + summary
 }
 
-// scope returns how many cluster types and workloads, stacks and components are touched.
 func (r Report) scope() string {
 	var parts []string
 	if r.ClusterTypes > 0 {
@@ -45,8 +44,7 @@ func (r Report) scope() string {
 	return strings.Join(parts, ", ")
 }
 
-// groupCounts returns "name: count" for each name of groups. Files outside of cluster types
-// count only if nothing else changes.
+// groupCounts counts files outside of cluster types only if nothing else changes.
 func (r Report) groupCounts() []string {
 	counts := map[string]int{}
 	for _, g := range r.Groups {
@@ -69,7 +67,6 @@ func (r Report) groupCounts() []string {
 	return names
 }
 
-// totals returns what is touched, and how many assignments and files are added, changed and removed.
 func (r Report) totals() string {
 	counts := fmt.Sprintf("files: %s", r.Files)
 	if r.Stacks > 0 {
@@ -89,11 +86,10 @@ func (c Counts) String() string {
 	return fmt.Sprintf("%d added, %d changed, %d removed", c.Added, c.Changed, c.Removed)
 }
 
-// maxTextTitle bounds the first line of a report for a terminal, in characters.
 const maxTextTitle = 100
 
-// Text returns the whole report for a terminal, in several lines: its title first. A group that deletes
-// things begins with "!", an unclassified one with "?" and has an example of its lines.
+// Text returns the report for a terminal. Groups that delete things begin with "!",
+// unclassified ones with "?" and an example.
 func (r Report) Text() string {
 	var b strings.Builder
 	if r.IsEmpty() {
@@ -119,7 +115,6 @@ func (r Report) Text() string {
 	return b.String()
 }
 
-// uncomparedText says that a report does not have the content of a group.
 const uncomparedText = "the content is in a chart, an artifact or another repository, and was not compared"
 
 func (g Group) terminalText() string {
@@ -141,7 +136,6 @@ func (g Group) terminalText() string {
 	return b.String()
 }
 
-// headline returns the name of the change, and in how many places it is made.
 func (g Group) headline() string {
 	line := g.Name + ": " + text.Count(g.Count, string(g.Unit))
 	if g.ClusterTypes > 0 && g.Unit != ClusterType {
@@ -156,7 +150,6 @@ func (g Group) headline() string {
 	return line
 }
 
-// shownExamples returns up to n examples, formatted by show, and the number of other units.
 func (g Group) shownExamples(n int, show func(string) string) []string {
 	texts := list.Convert(g.Examples[:min(n, len(g.Examples))], show)
 	if more := g.Count - len(texts); more > 0 {
@@ -165,7 +158,7 @@ func (g Group) shownExamples(n int, show func(string) string) []string {
 	return texts
 }
 
-// visibleText returns a line without its end, and with invisible characters replaced.
+// visibleText replaces invisible characters and trims the line end.
 func visibleText(line string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && isInvisible(r) {

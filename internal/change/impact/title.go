@@ -11,10 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// Title returns the change in at most limit characters, as the title of a pull request says it:
-// "REMOVE hello-web from cloud and edge", "update 8 values in checkout on 12 cluster types".
-// What deletes things on clusters comes first, with its verb in capitals, and keeps its names
-// longest. Changes that do not fit are counted.
+// Title returns the change in at most limit characters: "REMOVE hello-web from cloud
+// and edge", "update 8 values in checkout on 12 cluster types". Deletions come first,
+// with verbs in capitals, and keep their names longest. Changes that do not fit are
+// counted.
 func (r Report) Title(limit int) string {
 	if len(r.phrases) == 0 {
 		return text.Limit(r.Summary(), limit)
@@ -23,7 +23,7 @@ func (r Report) Title(limit int) string {
 	for deletions < len(r.phrases) && r.phrases[deletions].deletes {
 		deletions++
 	}
-	destroyed := 0 // what cannot be had again keeps its names longer still
+	destroyed := 0 // irreversible changes keep their names longest
 	if verb := r.phrases[0].verb; verb == "DESTROY" || verb == "APPROVE" {
 		destroyed = 1
 	}
@@ -47,11 +47,10 @@ func (r Report) Title(limit int) string {
 	return r.fitFirst(limit)
 }
 
-// The bounds of a name that does not fit into a title as a whole.
 const minNamed, maxNamed = 12, 60
 
-// fitFirst returns the title of a change whose first phrase does not fit beside the number of the others: what is said
-// of these goes first, and then the middle of long names.
+// fitFirst shows the first phrase and the number of others. It shortens long names
+// first, then cuts words.
 func (r Report) fitFirst(limit int) string {
 	rest := ""
 	if more := len(r.phrases) - 1; more > 0 {
@@ -66,8 +65,8 @@ func (r Report) fitFirst(limit int) string {
 	return cutWords(r.phrases[0].format(terse, printableText), max(0, limit-utf8.RuneCountInString(rest)), rest, limit)
 }
 
-// cutMiddle returns a name of at most so many characters: of a longer one the beginning and the end, which tell names
-// of one team or one stack apart.
+// cutMiddle keeps both ends of a long name, which tell names of one team or stack
+// apart.
 func cutMiddle(name string, characters int) string {
 	runes := []rune(name)
 	if len(runes) <= characters {
@@ -77,7 +76,6 @@ func cutMiddle(name string, characters int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(characters-1-head):])
 }
 
-// cutWords returns the whole words of a phrase that room has space for, and rest; all in at most limit characters.
 func cutWords(phrase string, room int, rest string, limit int) string {
 	cut := text.Limit(phrase, room)
 	if end := strings.LastIndexByte(cut, ' '); cut != phrase && end > 0 {
@@ -86,8 +84,8 @@ func cutWords(phrase string, room int, rest string, limit int) string {
 	return text.Limit(cut+rest, limit)
 }
 
-// formatPhrases returns the first n phrases, and how many others there are. The first named ones
-// keep their names, which show formats.
+// formatPhrases returns the first n phrases and the number of others. The first named
+// ones keep their names.
 func (r Report) formatPhrases(n, named, brevity int, show func(string) string) string {
 	var parts []string
 	for i, p := range r.phrases[:n] {
@@ -100,7 +98,6 @@ func (r Report) formatPhrases(n, named, brevity int, show func(string) string) s
 	return strings.Join(parts, "; ") + r.countPhrases(n)
 }
 
-// countPhrases returns the number of the phrases after the first n, to be put behind these.
 func (r Report) countPhrases(n int) string {
 	deletions := 0
 	for _, p := range r.phrases[n:] {
@@ -121,9 +118,9 @@ func (r Report) countPhrases(n int) string {
 	return "; " + strings.Join(more, ", ")
 }
 
-// The ways to format a phrase, from the longest: with up to three names of each thing; with one
-// cluster type, or their number; with one workload, or their number, as well; and without words that
-// the verb implies, with names or with one of each thing.
+// The ways to format a phrase, from the longest: up to three names of each thing; one
+// cluster type; also one workload; then without implied words, with names or with one
+// of each thing.
 const (
 	namesAll = iota
 	namesOneType
@@ -132,19 +129,18 @@ const (
 	terse
 )
 
-// phrase is a part of a title: what happens to which workloads on which cluster types.
+// phrase is a part of a title.
 type phrase struct {
 	verb    string
 	deletes bool
 	form    form
 	objects []*object // for objectsChange
-	names   []string  // for clustersChange: what stands for %s in the verb
-	note    string    // for clustersChange: what is added at the end
-	shorter []phrase  // for clustersChange: what stands for it with one name of each thing, and where it is terse
+	names   []string  // for clustersChange: fill %s in the verb
+	note    string    // for clustersChange: a suffix
+	shorter []phrase  // for clustersChange: with one name of each thing, and terse
 	scope   scope
 }
 
-// form is what a phrase is about.
 type form int
 
 const (
@@ -155,28 +151,26 @@ const (
 	clustersChange                // "replace pool a with b of cluster edge (rolling)"
 )
 
-// object is what changes in the workloads of a phrase.
 type object struct {
 	noun  noun
 	class Class
-	what  map[string]bool  // the different fields or Kubernetes objects
-	ops   map[fieldOp]bool // what becomes of them
-	files int              // for filesChange
+	what  map[string]bool // different fields or Kubernetes objects
+	ops   map[fieldOp]bool
+	files int // for filesChange
 }
 
 func (o object) count() int { return max(1, len(o.what), o.files) }
 
-// noun is the word for what a class of changes is about. Its verb is "" for "update".
+// noun is the word for a class of changes; its verb defaults to "update".
 type noun struct {
 	verb, name string
-	// plural reports that the name is not counted; numbered that it has its number even if
-	// that is one.
+	// plural names are not counted; numbered ones always have a number.
 	plural, numbered bool
-	// given reports that it is added or removed, though it has no number.
+	// given nouns can be added or removed although they have no number.
 	given bool
 }
 
-// nouns are the words for all classes but those of whole assignments, cluster types and files.
+// nouns omits classes of whole assignments, cluster types and files.
 var nouns = map[Class]noun{
 	CRDRemoved:                  {verb: "REMOVE", name: "CRD", numbered: true},
 	NamespaceRemoved:            {verb: "REMOVE", name: "namespace"},
@@ -219,7 +213,6 @@ var nouns = map[Class]noun{
 	FormattingOnly:              {verb: "reformat", name: "files", plural: true},
 }
 
-// format returns the phrase, in one of the ways to format it.
 func (p phrase) format(brevity int, show func(string) string) string {
 	isTerse := brevity >= terseNames
 	if isTerse {
@@ -257,10 +250,9 @@ func (p phrase) format(brevity int, show func(string) string) string {
 	return text + " on " + p.scope.describeTypes(brevity, show)
 }
 
-// maxObjects is how many classes of changes a phrase names.
 const maxObjects = 2
 
-// describeObjects returns what changes: "the image", "image and 3 values", "12 fields".
+// describeObjects returns "the image", "image and 3 values", "12 fields".
 func (p phrase) describeObjects() string {
 	if len(p.objects) > maxObjects {
 		fields := 0
@@ -277,7 +269,6 @@ func (p phrase) describeObjects() string {
 	}), " and ")
 }
 
-// link returns the word between what changes and the workloads.
 func (p phrase) link() string {
 	switch {
 	case len(p.objects) == 1 && !p.objects[0].noun.numbered:
@@ -291,14 +282,14 @@ func (p phrase) link() string {
 	}
 }
 
-// scope is what a phrase touches. Where workloads are not known, they are the targets.
+// scope is what a phrase touches. Unknown workloads are their targets.
 type scope struct {
 	targets, workloads, clusterTypes map[string]bool
 	unit                             string // of the workloads
 	place                            string // of the cluster types
 }
 
-// The places of a scope: those of stacks are stacks, and their workloads are components.
+// The places of a scope. In stacks, workloads are components.
 const (
 	typePlace  = "cluster type"
 	stackPlace = "stack"
@@ -308,7 +299,6 @@ func newScope(place, unit string) scope {
 	return scope{targets: map[string]bool{}, workloads: map[string]bool{}, clusterTypes: map[string]bool{}, place: place, unit: unit}
 }
 
-// merge adds what another scope has.
 func (s *scope) merge(other scope) {
 	if s.targets == nil {
 		*s = newScope(other.place, other.unit)
@@ -318,7 +308,6 @@ func (s *scope) merge(other scope) {
 	maps.Copy(s.clusterTypes, other.clusterTypes)
 }
 
-// addGroup adds what a group touches.
 func (s *scope) addGroup(g *group, opt Options) {
 	if s.targets == nil {
 		switch {
@@ -342,7 +331,6 @@ func (s *scope) addGroup(g *group, opt Options) {
 	}
 }
 
-// limitOf returns how many names are listed.
 func limitOf(isBrief bool) int {
 	if isBrief {
 		return 1
@@ -350,7 +338,6 @@ func limitOf(isBrief bool) int {
 	return mostListed
 }
 
-// nameSet returns the names, or their number if they are more than limit.
 func nameSet(names map[string]bool, limit int, unit string, show func(string) string) string {
 	if len(names) > limit {
 		return text.Count(len(names), unit)
@@ -358,7 +345,6 @@ func nameSet(names map[string]bool, limit int, unit string, show func(string) st
 	return text.Join(list.Convert(slices.Sorted(maps.Keys(names)), show), " and ")
 }
 
-// someNames returns the first names of a set, and how many more there are.
 func someNames(names map[string]bool, show func(string) string) string {
 	sorted := slices.Sorted(maps.Keys(names))
 	shown := list.Convert(sorted[:min(len(sorted), mostListed)], show)
@@ -387,7 +373,6 @@ func (s scope) describeWorkloads(brevity int, show func(string) string) string {
 	return nameSet(s.workloads, limitOf(brevity >= 2), s.unit, show)
 }
 
-// describeTargets returns the targets; many of them by their workloads.
 func (s scope) describeTargets(brevity int, show func(string) string) string {
 	limit := limitOf(brevity >= 2)
 	switch {

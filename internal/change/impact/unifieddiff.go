@@ -9,10 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// UnifiedDiff returns a unified diff from old to new as Git writes it, one text for each
-// changed file, sorted by path, with context unchanged lines around each change.
-// `git apply` accepts it, except for binary files: of those it only has that they
-// differ.
+// UnifiedDiff returns Git's unified diffs from old to new, one text per file, sorted by
+// path. context counts the unchanged lines around a change. `git apply` accepts them,
+// except for binary files, whose content is omitted.
 func UnifiedDiff(old, new tree.Tree, context int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for c := range tree.Diff(old, new) {
@@ -23,8 +22,8 @@ func UnifiedDiff(old, new tree.Tree, context int) iter.Seq[string] {
 	}
 }
 
-// unifiedFileDiff returns the diff of one file. As in Git, a file that becomes a link (or the
-// like) is removed and added.
+// unifiedFileDiff splits a change of the file type into removal and addition, as Git
+// does.
 func unifiedFileDiff(c tree.Change, context int) string {
 	if !c.Added() && !c.Removed() && fileType(c.Old.Mode) != fileType(c.New.Mode) {
 		removal, addition := c, c
@@ -73,7 +72,6 @@ func writeModes(b *strings.Builder, c tree.Change) {
 	}
 }
 
-// diffContent returns what a diff shows of an entry: its data, or the commit of a submodule.
 func diffContent(e tree.Entry) []byte {
 	if e.Mode == tree.ModeSubmodule {
 		return fmt.Appendf(nil, "Subproject commit %s\n", e.ID)
@@ -81,13 +79,10 @@ func diffContent(e tree.Entry) []byte {
 	return e.Data
 }
 
-// isBinary reports whether Git would treat data as binary.
 func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
 }
 
-// writeHunks writes the blocks in which a and b differ; blocks whose context
-// would touch share a hunk.
 func writeHunks(b *strings.Builder, was, is [][]byte, context int) {
 	blocks := diffLines(was, is)
 	for len(blocks) > 0 {
@@ -116,8 +111,8 @@ func writeHunk(b *strings.Builder, was, is [][]byte, blocks []block, context int
 	writeLines(b, ' ', was[at:at+after])
 }
 
-// hunkRange returns the lines from (counted from 0) up to to as Git writes them: without the
-// number of lines if it is one, and an empty range after the line before it.
+// hunkRange returns the lines from (counted from 0) to to in Git's format: no count for
+// one line, and an empty range after the previous line.
 func hunkRange(from, to int) string {
 	if to-from == 1 {
 		return fmt.Sprint(to)
@@ -135,8 +130,7 @@ func writeLines(b *strings.Builder, sign byte, lines [][]byte) {
 	}
 }
 
-// quotePath returns a path as Git reads it: in quotes, with octal escapes, if it has
-// special bytes.
+// quotePath quotes special bytes with octal escapes, as Git reads them.
 func quotePath(path string) string {
 	var quoted []byte
 	for i := range len(path) {

@@ -1,4 +1,4 @@
-// Package atomicfile writes a folder or a tar file completely or not at all.
+// Package atomicfile writes a folder or a file completely or not at all.
 //
 // What the package keeps true: the old content is replaced as a whole or stays as it was,
 // whenever the program is killed; only what Fairlead has written is replaced, unless it is

@@ -3,7 +3,6 @@ package atomicfile
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -47,15 +46,6 @@ func TestPlace(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestOtherSystems: the package builds for the other system of the releases.
-func TestOtherSystems(t *testing.T) {
-	build := exec.CommandContext(t.Context(), "go", "build", ".")
-	build.Env = append(os.Environ(), "GOOS=darwin", "GOARCH=arm64", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -77,7 +77,6 @@ func checkReplaceable(dir string, mark Mark, force bool) error {
 	return problem.Refusef("choose another folder, or say --force to replace all that is in it", "%s is not empty, and render has not written it", dir)
 }
 
-// containsWorkingFolder reports whether the current folder is dir or below it.
 func containsWorkingFolder(dir string) bool {
 	here, err := os.Getwd()
 	if err != nil {
@@ -116,6 +115,22 @@ func writeFiles(ctx context.Context, dir string, files tree.Tree, mark Mark) (in
 		count++
 	}
 	return count, write(mark.Path, mark.Text)
+}
+
+// WriteFile replaces the content of the file at path, which keeps its permissions.
+func WriteFile(path string, data []byte) error {
+	path, err := resolvePath(path)
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	_, err = replacePath(path, func(fresh string) (int, error) {
+		return 1, errors.Join(os.WriteFile(fresh, data, mode), os.Chmod(fresh, mode))
+	})
+	return err
 }
 
 // IsTar reports whether a path is that of a tar file, by its ending.

@@ -71,6 +71,24 @@ func TestWriteFolder(t *testing.T) {
 
 // TestWriteTar: equal files make equal bytes, in a plain tar and in a compressed one, and a tar
 // that is given up leaves what was there.
+// TestWriteFile: a file gets another content and keeps its permissions, also behind a link.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "list.yaml"), filepath.Join(dir, "link.yaml")
+	err := errors.Join(os.WriteFile(file, []byte("old"), 0o640), os.Chmod(file, 0o640), os.Symlink(file, link), WriteFile(link, []byte("new")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(file)
+	text, readErr := os.ReadFile(file)
+	if err != nil || readErr != nil || string(text) != "new" || info.Mode().Perm() != 0o640 {
+		t.Errorf("%q, %v, %v, %v", text, info, err, readErr)
+	}
+	if left := filesIn(t, dir); len(left) != 2 {
+		t.Errorf("the folder has %q", left)
+	}
+}
+
 func TestWriteTar(t *testing.T) {
 	tree := files(t, map[string]string{"a": "1", "b/c": "2"})
 	for _, name := range []string{"out.tar", "out.tar.gz", "out.tgz"} {

@@ -3,38 +3,42 @@ package fluxsim
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// cluster is the state of a simulated cluster.
 type cluster struct {
 	Cluster
 	options Options
 
-	applied  objects // nil before the folder was there for the first time
-	revision string  // the commit that was applied last
+	applied  objects
+	revision string
 	began    time.Time
-	missing  bool        // the folder is not in the revision
-	checking bool        // the health check runs
-	due      time.Time   // when the health check ends, or the next reconciliation begins
-	drifted  bool        // objects were created or changed since the last health check
-	healthy  bool        // the last health check has passed
-	waits    func() bool // whether an object is in progress; nil if none ever is, as in the demo
+	missing  bool // the revision lacks the folder
+	checking bool
+	due      time.Time // end of the health check, or next reconciliation
+	drifted  bool      // objects changed since the last health check
+	healthy  bool
+	waits    func() bool // whether an object is in progress; nil for never
 	unsent   []report
+	// workloads are the applied Kustomizations that were reported as ready, by name.
+	workloads map[string]tree.ID
 }
 
-// report is an event that is still to be posted.
 type report struct {
 	Event
 	reason string
 	when   time.Time
+	// object and revision are those of a workload; "" for what applies the output.
+	object, revision string
 }
 
-// reconcile does what is due at a time: it applies a new revision, ends a health check, or reconciles the same revision
-// again. A health check is ended before a new revision is applied, unless Flux has the feature gate. read returns the
-// objects of head.
+// reconcile applies a new revision, ends a health check, or repeats a revision. A health check ends
+// before a new revision is applied, unless Flux has the feature gate.
 func (c *cluster) reconcile(head string, now time.Time, read func() (objects, error)) error {
 	isNew := head != c.revision
 	switch {
@@ -56,7 +60,7 @@ func (c *cluster) reconcile(head string, now time.Time, read func() (objects, er
 		return nil
 	}
 	wanted, err := read()
-	if err != nil || wanted == nil && c.applied == nil { // or it is not a cluster of the fleet yet
+	if err != nil || wanted == nil && c.applied == nil {
 		return err
 	}
 	c.revision, c.began, c.checking = head, now, false
@@ -64,12 +68,10 @@ func (c *cluster) reconcile(head string, now time.Time, read func() (objects, er
 	return nil
 }
 
-// timeout returns how long a health check may take.
 func (c *cluster) timeout() time.Duration { return max(c.options.Timeout, leastTimeout) }
 
 func (c *cluster) isWaiting() bool { return c.waits != nil && c.waits() }
 
-// applyObjects makes the cluster hold the wanted objects; nil means that the folder is missing.
 func (c *cluster) applyObjects(wanted objects, now time.Time) {
 	c.missing = wanted == nil
 	if c.missing {
@@ -85,7 +87,6 @@ func (c *cluster) applyObjects(wanted objects, now time.Time) {
 	c.applied, c.checking, c.due = wanted, true, now.Add(c.options.Rollout)
 }
 
-// describeChanges returns a line for each object that differs, as Flux writes them.
 func describeChanges(before, after objects) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -105,8 +106,9 @@ func describeChanges(before, after objects) []string {
 	return lines
 }
 
-// endHealthCheck reports whether the objects are healthy. That they still are is no event of its own.
+// endHealthCheck reports the result. An unchanged success is no separate event.
 func (c *cluster) endHealthCheck(now time.Time) {
+	c.reportWorkloads(now)
 	isNews := c.drifted || !c.healthy
 	c.drifted, c.healthy, c.checking, c.due = false, false, false, now.Add(reconcileInterval)
 	took := now.Sub(c.began).Round(time.Millisecond)
@@ -125,6 +127,25 @@ func (c *cluster) endHealthCheck(now time.Time) {
 	c.addReport(Finished, "ReconciliationSucceeded", fmt.Sprintf("Reconciliation finished in %s, next run in %s", took, reconcileInterval), now)
 }
 
+// reportWorkloads reports the Kustomizations of workloads that are new or changed and whose source can be fetched, as an Alert does
+// that names all Kustomizations.
+func (c *cluster) reportWorkloads(now time.Time) {
+	for _, name := range slices.Sorted(maps.Keys(c.applied)) {
+		o := c.applied[name]
+		from, fetched := c.applied[o.from]
+		if o.from == "" || c.workloads[name] == o.digest || !fetched || c.options.Sources[from.source].findFailure(from.ref) != "" {
+			continue
+		}
+		if c.workloads == nil {
+			c.workloads = map[string]tree.ID{}
+		}
+		c.workloads[name] = o.digest
+		revision := fmt.Sprintf("%s@sha1:%s", from.ref.branch, o.digest)
+		e := Event{c.Cluster, c.revision, Finished, "Applied revision: " + revision}
+		c.unsent = append(c.unsent, report{e, "ReconciliationSucceeded", now, path.Base(name), revision})
+	}
+}
+
 func (c *cluster) addReport(phase Phase, reason, message string, now time.Time) {
-	c.unsent = append(c.unsent, report{Event{c.Cluster, c.revision, phase, message}, reason, now})
+	c.unsent = append(c.unsent, report{Event: Event{c.Cluster, c.revision, phase, message}, reason: reason, when: now})
 }

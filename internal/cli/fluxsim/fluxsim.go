@@ -1,11 +1,10 @@
 // Package fluxsim simulates clusters that run Flux, for "fairlead demo".
 //
-// What the package keeps true: a cluster knows what a real one knows, which is its branch of the
-// GitOps repository, its folder there, its name, its key, and the address of the daemon. What
-// it reports are the events of Flux's kustomize-controller, posted as a Provider of type
-// generic-hmac posts them; one that did not arrive is posted again before the next. It reports a
-// revision as ready only after it has read the objects of that revision. It runs no containers: an
-// object fails if it is a GitRepository that cannot be fetched, and is healthy otherwise.
+// What the package keeps true: a cluster knows only what a real one knows: its output branch and
+// folder, its name, its key and the daemon's address. It reports events of Flux's
+// kustomize-controller like a generic-hmac Provider, in order and with retries. A revision is ready
+// only after its objects were read. No containers run: only a GitRepository that cannot be fetched
+// fails.
 package fluxsim
 
 import (
@@ -20,11 +19,11 @@ import (
 // Cluster is a simulated cluster.
 type Cluster struct {
 	Name        string
-	Environment string // the branch of the GitOps repository that it pulls
-	Folder      string // the folder there that it applies: its cluster type
+	Environment string
+	Folder      string
 }
 
-// Event is an event that the daemon has accepted.
+// Event is an event that the daemon accepted.
 type Event struct {
 	Cluster
 	Commit  string
@@ -32,44 +31,41 @@ type Event struct {
 	Message string
 }
 
-// Phase is what an event means.
+// Phase is the meaning of an event.
 type Phase string
 
-// The phases, in the order in which a cluster reports them.
+// The phases, in the order of reports.
 const (
-	Applied  Phase = "applied"  // objects were created, changed or deleted
-	Healthy  Phase = "healthy"  // the health check has passed
-	Failed   Phase = "failed"   // the revision cannot be applied, or the health check has failed
-	Finished Phase = "finished" // the reconciliation is over, and the next one is planned
-	Canceled Phase = "canceled" // the health check has ended without a result, since there is another revision
+	Applied  Phase = "applied" // objects changed
+	Healthy  Phase = "healthy" // the health check passed
+	Failed   Phase = "failed"
+	Finished Phase = "finished"
+	Canceled Phase = "canceled" // a new revision ended the health check
 )
 
-// Options describes a fleet. All fields are needed but Reported and Logger.
+// Options describes a fleet. Only Reported and Logger are optional.
 type Options struct {
-	// Repository is the path of the GitOps repository.
 	Repository string
 	Clusters   []Cluster
-	// Server is the URL of the daemon, and Keys are what each cluster signs its events with, by name.
+	// Server is the daemon's URL; Keys are signing keys by cluster.
 	Server string
 	Keys   map[string]string
-	// Interval is the time between two pulls, Rollout the time from a new revision to the end
-	// of its health check.
+	// Interval is the time between pulls, Rollout from a new revision to the end of its health
+	// check.
 	Interval, Rollout time.Duration
-	// Timeout is how long a health check may take. CancelsChecks is Flux's feature gate CancelHealthCheckOnNewRevision:
-	// without it, a new revision waits until the health check of the one before has ended.
+	// Timeout bounds a health check. CancelsChecks is Flux's feature gate
+	// CancelHealthCheckOnNewRevision; without it, a new revision waits for the running health
+	// check.
 	Timeout       time.Duration
 	CancelsChecks bool
-	// Sources are the repositories that a cluster can fetch, by URL.
-	Sources map[string]Source
-	// Reported is called for each event that the daemon has accepted.
-	Reported func(Event)
-	Logger   *slog.Logger
+	Sources       map[string]Source
+	Reported      func(Event)
+	Logger        *slog.Logger
 }
 
-// reconcileInterval is the time from one reconciliation of the same revision to the next.
 const reconcileInterval = time.Minute
 
-// leastTimeout is what kustomize-controller makes of a shorter timeout.
+// leastTimeout is kustomize-controller's minimum.
 const leastTimeout = 30 * time.Second
 
 // Run pulls, applies and reports until ctx ends.
@@ -101,7 +97,6 @@ func Run(ctx context.Context, o Options) {
 	}
 }
 
-// runRound pulls the branch, reconciles what it holds, and posts the events.
 func (c *cluster) runRound(ctx context.Context, now time.Time) error {
 	repo, err := git.Open(c.options.Repository)
 	if err != nil {

@@ -15,24 +15,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
-// objects are the objects of a folder, by "Kind/namespace/name".
+// objects are by "Kind/namespace/name".
 type objects map[string]object
 
 type object struct {
-	digest tree.ID // of its file
-	// source is the repository that a GitRepository fetches, and ref the version; "" for other kinds.
+	digest tree.ID
+	// source and ref are set for a GitRepository.
 	source string
 	ref    ref
+	// from is the GitRepository of a Kustomization.
+	from string
 }
 
-// ref is what a GitRepository follows.
 type ref struct{ branch, tag, semver, commit string }
 
-// Source is what a repository has that clusters fetch. It has every commit.
+// Source is a fetchable repository, with every commit.
 type Source struct{ Branches, Tags []string }
 
-// findFailure returns why a source cannot be fetched at a ref, in Flux's words; "" if it can. As in Flux, a commit
-// wins over a range of tags, that over a tag, and a tag over a branch.
+// findFailure returns Flux's error for a ref, or "". Precedence as in Flux: commit, semver, tag,
+// branch.
 func (s Source) findFailure(r ref) string {
 	switch {
 	case r.commit != "":
@@ -53,10 +54,9 @@ func (s Source) findFailure(r ref) string {
 	return fmt.Sprintf("couldn't find remote ref \"refs/heads/%s\"", r.branch)
 }
 
-// commas writes a range as templates read it: Flux takes a space for the comma too.
+// commas converts a range for templates: Flux also accepts spaces for commas.
 var commas = strings.NewReplacer("|| <", "||<", "|| >", "||>", ", <", ",<", ", >", ",>", " <", ",<", " >", ",>", " !", ",!")
 
-// isInRange reports whether a tag is a version in a range, as templates compare them.
 func isInRange(tag, versions string) bool {
 	var meter templatefunc.Meter
 	meter.Reset(1<<10, nil)
@@ -69,7 +69,6 @@ func isInRange(tag, versions string) bool {
 	return err == nil && said.String() == "true"
 }
 
-// readObjects returns the objects in a folder of a commit; nil if there is no such folder.
 func readObjects(repo *git.Repository, commit, folder string) (objects, error) {
 	view, err := repo.View(commit)
 	if err != nil {
@@ -93,13 +92,15 @@ func readObjects(repo *git.Repository, commit, folder string) (objects, error) {
 				find := func(key string) string { return yamldoc.FindText(o.Node, "spec", "ref", key) }
 				one.source, one.ref = yamldoc.FindText(o.Node, "spec", "url"), ref{find("branch"), find("tag"), find("semver"), find("commit")}
 			}
+			if source := yamldoc.FindText(o.Node, "spec", "sourceRef", "name"); o.Kind == "Kustomization" && source != "" {
+				one.from = path.Join("GitRepository", o.Namespace, source)
+			}
 			found[path.Join(o.Kind, o.Namespace, o.Name)] = one
 		}
 	}
 	return found, view.Err()
 }
 
-// findUnhealthy returns the objects that do not become ready, with the reason, as Flux lists them.
 func (all objects) findUnhealthy(sources map[string]Source) []string {
 	var bad []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {

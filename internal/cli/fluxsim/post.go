@@ -2,6 +2,7 @@ package fluxsim
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -12,13 +13,11 @@ import (
 	"time"
 )
 
-// Controller and API group of what reports.
 const (
 	controller = "kustomize-controller"
 	group      = "kustomize.toolkit.fluxcd.io"
 )
 
-// postTimeout bounds a post.
 const postTimeout = 30 * time.Second
 
 // fluxEvent is an event of event.toolkit.fluxcd.io/v1beta1.
@@ -41,8 +40,6 @@ type reference struct {
 	APIVersion string `json:"apiVersion"`
 }
 
-// postEvents posts what was not posted yet, in order. It stops at the first event that the daemon
-// does not accept.
 func (c *cluster) postEvents(ctx context.Context) error {
 	for len(c.unsent) > 0 {
 		next := c.unsent[0]
@@ -55,7 +52,6 @@ func (c *cluster) postEvents(ctx context.Context) error {
 	return nil
 }
 
-// postEvent posts an event as a Provider of type generic-hmac does.
 func (c *cluster) postEvent(ctx context.Context, r report) error {
 	body, err := json.Marshal(r.fluxEvent())
 	if err != nil {
@@ -84,22 +80,23 @@ func (c *cluster) postEvent(ctx context.Context, r report) error {
 	return nil
 }
 
-// fluxEvent returns the event as Flux writes it. Its times are whole seconds.
+// fluxEvent truncates times to seconds, like Flux.
 func (r report) fluxEvent() fluxEvent {
 	severity := "info"
 	if r.Phase == Failed {
 		severity = "error"
 	}
 	metadata := map[string]string{
-		group + "/revision": r.Environment + "@sha1:" + r.Commit,
+		group + "/revision": cmp.Or(r.revision, r.Environment+"@sha1:"+r.Commit),
 		"cluster":           r.Cluster.Name, "environment": r.Environment, "clusterType": r.Folder,
 	}
 	if r.Phase == Finished {
 		metadata[group+"/commit_status"] = "update"
 	}
+	name := cmp.Or(r.object, "fleet")
 	return fluxEvent{
 		InvolvedObject: reference{
-			Kind: "Kustomization", Namespace: "flux-system", Name: "fleet", UID: hex.EncodeToString([]byte(r.Cluster.Name)), APIVersion: group + "/v1",
+			Kind: "Kustomization", Namespace: "flux-system", Name: name, UID: hex.EncodeToString([]byte(r.Cluster.Name + r.object)), APIVersion: group + "/v1",
 		},
 		Severity: severity, Timestamp: r.when.UTC().Format(time.RFC3339), Message: r.Message, Reason: r.reason, Metadata: metadata,
 		ReportingController: controller, ReportingInstance: controller + "-" + r.Cluster.Name,

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// findChange returns what a plan does with a component, in Terraform's word, and its inputs before and after; "" for
-// nothing.
+// findChange returns a plan's action for a component, in Terraform's word ("" for none), and the
+// inputs before and after.
 func (t *terraform) findChange() (action string, before, after map[string]string) {
 	before, after = map[string]string{}, t.want.inputs
 	if t.made != nil {
@@ -29,7 +29,6 @@ func (t *terraform) findChange() (action string, before, after map[string]string
 	return "create", before, after
 }
 
-// describePlan returns what a plan changes, for people; "" for nothing.
 func (t *terraform) describePlan() string {
 	action, before, after := t.findChange()
 	verb, counts := "created", "1 to add, 0 to change, 0 to destroy"

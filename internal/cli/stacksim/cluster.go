@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// condition is the condition Ready of an object.
 type condition struct {
 	status, reason, message string
 	since                   time.Time
@@ -24,31 +23,29 @@ func (c *condition) set(now time.Time, status, reason, message string) {
 	}
 }
 
-// cluster is the state of the simulated cluster.
 type cluster struct {
 	options Options
 
-	head           string    // of the branch of the output, as it was fetched
-	output         tree.Tree // at head
-	fetched        condition // of the GitRepository of the output
+	head           string
+	output         tree.Tree
+	fetched        condition
 	kustomizations map[objectKey]*kustomization
 	terraforms     map[objectKey]*terraform
 	sources        map[objectKey]*source
 	releases       map[objectKey]*release
 	secrets        map[objectKey]map[string]string
 	checks         map[kubeobject.HealthExpr]*healthcheck.Check
-	requeue        time.Duration // after which a Kustomization looks again at what it depends on
+	requeue        time.Duration
 	reporter       reporter
-	events         []Event               // that the daemon does not know yet
-	watch          func(*object)         // sees each change of a status; nil for nobody
-	isBusy         func(*terraform) bool // tofu-controller has no worker for an object that is due; nil for never
+	events         []Event
+	watch          func(*object)
+	isBusy         func(*terraform) bool // no free worker for a due object; nil for never
 	written        map[string]string
 }
 
-// source is a GitRepository of a component or of a deployment target.
 type source struct {
 	*object
-	fetched *object // as it was when it was fetched last; nil for never
+	fetched *object
 }
 
 func newCluster(o Options) *cluster {
@@ -60,14 +57,12 @@ func newCluster(o Options) *cluster {
 	return c
 }
 
-// readsModule returns the root module in a folder of a commit.
 type readsModule func(commit, folder string) (module, error)
 
-// reconcile has all controllers do what is due at a time.
+// reconcile runs all controllers.
 //
-// What is apart on a real cluster, and hurts where it is, is apart here: the Kustomizations of components take up a
-// new commit before what applies them has brought them what that commit has of them, and a Terraform object is looked
-// at before its source is fetched again.
+// It keeps the races of a real cluster: Kustomizations of components see a new commit before their
+// own update from it is applied, and Terraform objects run before their source is fetched again.
 func (c *cluster) reconcile(head string, output tree.Tree, now time.Time, read readsModule) error {
 	c.head, c.output = head, output
 	c.addRoots()
@@ -95,7 +90,6 @@ func (c *cluster) reconcile(head string, output tree.Tree, now time.Time, read r
 	return nil
 }
 
-// sortValues returns the values of a map, in the order of their keys.
 func sortValues[V any](all map[objectKey]V) []V {
 	keys := slices.SortedFunc(maps.Keys(all), func(a, b objectKey) int { return strings.Compare(a.String(), b.String()) })
 	values := make([]V, len(keys))
@@ -105,7 +99,6 @@ func sortValues[V any](all map[objectKey]V) []V {
 	return values
 }
 
-// revision returns a commit of the output as Flux names it; "" for none.
 func (c *cluster) revision(commit string) string {
 	if commit == "" {
 		return ""
@@ -113,19 +106,17 @@ func (c *cluster) revision(commit string) string {
 	return c.options.Environment + "@sha1:" + commit
 }
 
-// addEvent notes what has happened to a component.
 func (c *cluster) addEvent(of *object, needsPerson bool, message string) {
 	c.events = append(c.events, Event{of.component(), message, needsPerson})
 }
 
-// wrote tells that the status of an object was written.
 func (c *cluster) wrote(o *object) {
 	if c.watch != nil {
 		c.watch(o)
 	}
 }
 
-// every returns an interval of an object, the first that it names, as far as the cluster has that patience.
+// every returns the first valid interval, bounded by Patience.
 func (c *cluster) every(names ...string) time.Duration {
 	every := 10 * time.Minute
 	for _, name := range names {
@@ -140,7 +131,7 @@ func (c *cluster) every(names ...string) time.Duration {
 	return every
 }
 
-// after returns an object with the generation that follows that of the one before; nil for none.
+// after sets the generation that follows before's; before may be nil.
 func (o *object) after(before *object) *object {
 	if before != nil {
 		o.generation = before.generation
@@ -151,7 +142,6 @@ func (o *object) after(before *object) *object {
 	return o
 }
 
-// apply brings an object to its controller.
 func (c *cluster) apply(o *object) {
 	switch {
 	case o.kind == "Kustomization" && o.spec.SourceRef.Name == rootSource:
@@ -177,8 +167,7 @@ func (c *cluster) apply(o *object) {
 	}
 }
 
-// prune removes an object, unless it is protected. What a Terraform object has made stays, and the object goes
-// as [cluster.removeTerraform] says.
+// prune removes an object unless protected. Terraform objects follow [cluster.removeTerraform].
 func (c *cluster) prune(o *object) {
 	if o.notes["kustomize.toolkit.fluxcd.io/prune"] == "disabled" {
 		return
@@ -195,12 +184,10 @@ func (c *cluster) prune(o *object) {
 	}
 }
 
-// sourceOf returns the source of an object; nil if there is none.
 func (c *cluster) sourceOf(o *object) *source {
 	return c.sources[objectKey{"GitRepository", o.namespace, o.spec.SourceRef.Name}]
 }
 
-// commitOf returns the commit that was fetched of the source of an object; "" if there is none.
 func (c *cluster) commitOf(o *object) string {
 	if s := c.sourceOf(o); s != nil && s.fetched != nil {
 		return s.fetched.commit()
@@ -208,7 +195,6 @@ func (c *cluster) commitOf(o *object) string {
 	return ""
 }
 
-// branchOf returns the branch, or the tag, that the source of an object is of.
 func (c *cluster) branchOf(o *object) string {
 	if s := c.sourceOf(o); s != nil {
 		return cmp.Or(s.spec.Ref.Branch, s.spec.Ref.Tag)

@@ -8,11 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// plansFile is the file with the ConfigMaps that tofu-controller keeps plans in.
 const plansFile = "plans.yaml"
 
-// writeFolder writes what kubectl would print of the Terraform objects and of their plans, as far as it
-// is new.
 func (c *cluster) writeFolder() error {
 	wanted := map[string]string{}
 	var plans []any
@@ -29,7 +26,7 @@ func (c *cluster) writeFolder() error {
 		}
 	}
 	wanted[plansFile] = ""
-	if len(plans) > 0 { // there are no YAML documents of nothing
+	if len(plans) > 0 { // YAML has no empty list of documents
 		text, err := yamldoc.Encode(plans...)
 		if err != nil {
 			return err
@@ -55,7 +52,6 @@ func (c *cluster) writeFolder() error {
 	return nil
 }
 
-// newPlan returns the ConfigMap that tofu-controller keeps a plan in.
 func newPlan(t *terraform) any {
 	return map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -68,7 +64,7 @@ func newPlan(t *terraform) any {
 	}
 }
 
-// replaceFile writes a file that others may read at the same time.
+// replaceFile is safe for concurrent readers.
 func replaceFile(file, content string) error {
 	fresh := file + ".new"
 	if err := os.WriteFile(fresh, []byte(content), 0o644); err != nil {

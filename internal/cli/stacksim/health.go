@@ -6,7 +6,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/healthcheck"
 )
 
-// health is whether an object is as it should be.
 type health int
 
 const (
@@ -15,10 +14,10 @@ const (
 	failed
 )
 
-// healthOf returns the health of an object that a Kustomization applies: as its expressions have it, evaluated as
-// kustomize-controller does, or as Flux takes an object without them.
+// healthOf evaluates a Kustomization's expressions as kustomize-controller does, or Flux's default
+// rule.
 func (c *cluster) healthOf(k *kustomization, o *object) (health, error) {
-	if o.kind == "Job" { // it waits until the HelmRelease or the Terraform object of its name is gone
+	if o.kind == "Job" { // waits until its HelmRelease or Terraform object is gone
 		if c.releases[objectKey{"HelmRelease", o.namespace, o.name}] != nil || c.terraforms[objectKey{"Terraform", o.namespace, o.name}] != nil {
 			return inProgress, nil
 		}
@@ -26,7 +25,7 @@ func (c *cluster) healthOf(k *kustomization, o *object) (health, error) {
 	}
 	current, s, ok := c.findStatus(o)
 	if !ok {
-		return healthy, nil // nobody looks after it
+		return healthy, nil // without a controller
 	}
 	raw, err := current.encode(s)
 	if err != nil {
@@ -52,7 +51,6 @@ func (c *cluster) healthOf(k *kustomization, o *object) (health, error) {
 	return genericHealth(raw)
 }
 
-// findStatus returns an object as it is now, and its status; false if it has none.
 func (c *cluster) findStatus(o *object) (*object, status, bool) {
 	switch o.kind {
 	case "Kustomization":
@@ -71,8 +69,8 @@ func (c *cluster) findStatus(o *object) (*object, status, bool) {
 	return o, nil, false
 }
 
-// genericHealth returns the health of an object without expressions: Flux takes one that is not ready for one in
-// progress, unless it is stalled.
+// genericHealth is Flux's rule without expressions: an object that is not ready is in progress,
+// unless stalled.
 func genericHealth(raw json.RawMessage) (health, error) {
 	var o struct {
 		Metadata struct{ Generation int }

@@ -8,21 +8,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// chartVersion is that of all charts: they are not read.
 const chartVersion = "1.0.0"
 
-// release is a HelmRelease.
 type release struct {
 	*object
 	ready      condition
-	installed  tree.ID // the object that was installed
-	installing tree.ID // the object that is being installed; zero for none
+	installed  tree.ID
+	installing tree.ID // object being installed, or zero
 	due        time.Time
 	isDeleted  bool
-	isLeaving  bool // it is being uninstalled
+	isLeaving  bool // being uninstalled
 }
 
-// runRelease does what helm-controller does with an object.
 func (c *cluster) runRelease(r *release, now time.Time) {
 	switch {
 	case r.isDeleted && !r.isLeaving:
@@ -50,13 +47,11 @@ func (c *cluster) runRelease(r *release, now time.Time) {
 	}
 }
 
-// set sets whether a release is ready.
 func (r *release) set(c *cluster, now time.Time, status, reason, message string) {
 	r.ready.set(now, status, reason, message)
 	c.wrote(r.object)
 }
 
-// verb returns what is done to a release that changes.
 func (r *release) verb() string {
 	if r.installed == (tree.ID{}) {
 		return "install"
@@ -64,10 +59,9 @@ func (r *release) verb() string {
 	return "upgrade"
 }
 
-// findMissingValues returns the first Secret whose values cannot be read; "" for none.
 func (c *cluster) findMissingValues(r *release) string {
 	for _, from := range r.spec.ValuesFrom {
-		if from.Kind == "ConfigMap" { // of platform values, which may be missing
+		if from.Kind == "ConfigMap" { // platform values are optional
 			continue
 		}
 		if _, ok := c.secrets[objectKey{"Secret", r.namespace, from.Name}][from.Key]; !ok {
@@ -77,12 +71,11 @@ func (c *cluster) findMissingValues(r *release) string {
 	return ""
 }
 
-// status returns the status of a HelmRelease.
 func (r *release) status() status {
 	observed, others := r.generation, map[string]condition{}
 	switch {
 	case r.installed != r.digest && r.ready.status == "True":
-		observed-- // it was not looked at
+		observed--
 	case r.ready.status == "False":
 		others["Reconciling"] = condition{"True", "Progressing", "Fulfilling prerequisites", r.ready.since}
 	}

@@ -10,12 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// objectsFolder is the folder of the output with the stacks.
 const objectsFolder = "environments"
 
-// What kustomize-controller has without flags: how many Kustomizations it handles at the same time, after which time it
-// looks again at what one depends on, the least that a timeout stands for, and the time between two looks at the
-// health of objects.
+// The defaults of kustomize-controller.
 const (
 	defaultWorkers = 4
 	defaultRequeue = 30 * time.Second
@@ -23,28 +20,26 @@ const (
 	pollHealth     = "5s"
 )
 
-// kustomization is a Flux Kustomization, and what it has applied. What of it is in its status is as
-// kustomize-controller 1.9.4 was recorded to have it.
+// kustomization is a Flux Kustomization. Its status was recorded from kustomize-controller 1.9.4.
 type kustomization struct {
 	*object
 	isDeleted bool
 
 	ready              condition
-	retries            bool // as the condition Reconciling says
+	retries            bool
 	observed           int
-	applied, attempted string // commits of the output
+	applied, attempted string
 	owned              map[objectKey]*object
 
-	isChecking bool      // it has a worker until its objects are healthy, or until ends
-	until      time.Time // when the health check ends
-	look       time.Time // when it looks next at the health of the objects
-	next       time.Time // when it is looked at again if nothing changes
-	begun      *object   // as it was when it was looked at; nil before the first time
-	commit     string    // of the output at that time
-	requested  string    // the last request to look at it that was seen
+	isChecking bool // holds a worker until its objects are healthy, or until
+	until      time.Time
+	look       time.Time
+	next       time.Time
+	begun      *object
+	commit     string
+	requested  string
 }
 
-// applyKustomization brings a Kustomization to its controller.
 func (c *cluster) applyKustomization(o *object) {
 	if c.kustomizations[o.objectKey] == nil {
 		c.kustomizations[o.objectKey] = &kustomization{owned: map[objectKey]*object{}}
@@ -53,21 +48,18 @@ func (c *cluster) applyKustomization(o *object) {
 	k.object, k.isDeleted = o.after(k.object), false
 }
 
-// addRoots adds the Kustomizations that apply the folders of cluster types.
 func (c *cluster) addRoots() {
 	for _, clusterType := range c.output.Entries() {
 		if !clusterType.IsDir() || clusterType.Name == objectsFolder || strings.HasPrefix(clusterType.Name, ".") || c.kustomizations[objectKey{"Kustomization", rootNamespace, clusterType.Name}] != nil {
 			continue
 		}
 		wanted, err := readRoot(clusterType.Tree(), clusterType.Name)
-		if err != nil || len(wanted) > 0 { // it says that it cannot be built
+		if err != nil || len(wanted) > 0 { // reports that it cannot be built
 			c.applyKustomization(c.newRoot(clusterType.Name, clusterType.Name))
 		}
 	}
 }
 
-// readRoot returns the Kustomizations in the folder of a root, which is that of the stacks, or that of a cluster type
-// with deployment targets.
 func readRoot(folder tree.Tree, name string) (map[objectKey]*object, error) {
 	if name == objectsFolder {
 		return readObjects(folder, func(file string) bool { return path.Base(file) == "flux-kustomization.yaml" })
@@ -86,7 +78,6 @@ func readRoot(folder tree.Tree, name string) (map[objectKey]*object, error) {
 	return wanted, nil
 }
 
-// runKustomization does what kustomize-controller does with an object.
 func (c *cluster) runKustomization(k *kustomization, now time.Time) error {
 	if k.isChecking {
 		if err := c.checkHealth(k, now); err != nil || k.isChecking {
@@ -129,7 +120,6 @@ func (c *cluster) workers() int {
 	return defaultWorkers
 }
 
-// countWorkers returns how many workers health checks hold.
 func (c *cluster) countWorkers() int {
 	held := 0
 	for _, k := range c.kustomizations {
@@ -140,20 +130,17 @@ func (c *cluster) countWorkers() int {
 	return held
 }
 
-// set sets whether a Kustomization is ready.
 func (k *kustomization) set(c *cluster, now time.Time, status, reason, message string) {
 	k.ready.set(now, status, reason, message)
 	c.wrote(k.object)
 }
 
-// fail sets that a Kustomization has failed, and tries again.
 func (k *kustomization) fail(c *cluster, now time.Time, reason, message string) {
 	k.retries = true
 	k.set(c, now, "False", reason, message)
 }
 
-// findUnready returns the first Kustomization that another one waits for: one which has not become ready at the
-// same commit. "" is for none.
+// findUnready returns the first dependency that is not ready at the same commit, or "".
 func (c *cluster) findUnready(k *kustomization) string {
 	for _, d := range k.spec.DependsOn {
 		before := c.kustomizations[objectKey{"Kustomization", k.namespace, d.Name}]
@@ -164,7 +151,6 @@ func (c *cluster) findUnready(k *kustomization) string {
 	return ""
 }
 
-// applyObjects applies what a Kustomization has at a commit, and begins to look at its health.
 func (c *cluster) applyObjects(k *kustomization, now time.Time) error {
 	k.set(c, now, "Unknown", "Progressing", "Reconciliation in progress")
 	folder := c.output.Sub(k.folder())
@@ -203,13 +189,11 @@ func (c *cluster) applyObjects(k *kustomization, now time.Time) error {
 	return nil
 }
 
-// folder returns the folder of the output that a Kustomization applies.
 func (k *kustomization) folder() string { return strings.Trim(path.Clean("/"+k.spec.Path), "/") }
 
-// isRoot reports whether a Kustomization applies those of components or of deployment targets.
 func (k *kustomization) isRoot() bool { return !strings.Contains(k.folder(), "/") }
 
-// timeout returns how long the objects may take to become healthy: as long as the interval, if it does not say.
+// timeout defaults to the interval.
 func (k *kustomization) timeout() time.Duration {
 	for _, text := range []string{k.spec.Timeout, k.spec.Interval} {
 		if d, err := time.ParseDuration(text); err == nil {
@@ -219,7 +203,7 @@ func (k *kustomization) timeout() time.Duration {
 	return time.Minute
 }
 
-// read returns the objects in the folder of a Kustomization. Those that are applied twice have one name, and are one.
+// read merges duplicate objects.
 func (k *kustomization) read(folder tree.Tree) (map[objectKey]*object, error) {
 	if k.isRoot() {
 		return readRoot(folder, k.folder())
@@ -227,7 +211,6 @@ func (k *kustomization) read(folder tree.Tree) (map[objectKey]*object, error) {
 	return readObjects(folder, func(string) bool { return true })
 }
 
-// succeed sets that a Kustomization is ready.
 func (k *kustomization) succeed(c *cluster, now time.Time) {
 	k.isChecking, k.retries = false, false
 	k.next = now.Add(c.every(k.spec.Interval, ""))
@@ -235,8 +218,8 @@ func (k *kustomization) succeed(c *cluster, now time.Time) {
 	k.set(c, now, "True", "ReconciliationSucceeded", "Applied revision: "+c.revision(k.commit))
 }
 
-// checkHealth ends a health check as soon as all objects are healthy, one has failed, or its time is over. With the
-// feature gate CancelHealthCheckOnNewRevision, a new commit ends it too.
+// checkHealth ends a health check when all objects are healthy, one has failed, or its time is
+// over. With the feature gate CancelHealthCheckOnNewRevision, a new commit ends it too.
 func (c *cluster) checkHealth(k *kustomization, now time.Time) error {
 	if c.options.CancelsChecks && k.commit != c.head {
 		k.isChecking = false

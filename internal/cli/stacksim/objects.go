@@ -15,13 +15,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
-// objectKey identifies an object of the cluster.
 type objectKey struct{ kind, namespace, name string }
 
-// String returns the key as Flux writes it.
+// String formats the key like Flux.
 func (k objectKey) String() string { return path.Join(k.kind, k.namespace, k.name) }
 
-// object is an object as it was applied.
 type object struct {
 	objectKey
 	digest     tree.ID // of its spec
@@ -29,14 +27,13 @@ type object struct {
 	content    map[string]any
 	spec       spec
 	labels     map[string]string
-	notes      map[string]string // its annotations
+	notes      map[string]string
 }
 
-// spec is what the controllers read of the objects, of all kinds.
+// spec has the fields that controllers read, for all kinds.
 type spec struct {
-	DependsOn []named `yaml:"dependsOn"`
-	Path      string  `yaml:"path"`
-	// Components are folders that must be there, from Path.
+	DependsOn  []named  `yaml:"dependsOn"`
+	Path       string   `yaml:"path"`
 	Components []string `yaml:"components"`
 	SourceRef  named    `yaml:"sourceRef"`
 	Suspend    bool     `yaml:"suspend"`
@@ -74,15 +71,12 @@ type spec struct {
 	} `yaml:"valuesFrom"`
 }
 
-// named refers to an object.
 type named struct {
 	Kind      string `yaml:"kind"`
 	Name      string `yaml:"name"`
 	Namespace string `yaml:"namespace"`
 }
 
-// component returns the name of the component that an object is of; its own name if it is of a deployment
-// target.
 func (o *object) component() string {
 	if !o.isOfStack() {
 		return o.name
@@ -90,10 +84,9 @@ func (o *object) component() string {
 	return path.Join(o.labels["fairlead.io/team"], o.labels["fairlead.io/stack"], o.labels["fairlead.io/component"])
 }
 
-// isOfStack reports whether an object is of a component of a stack, and not of a deployment target.
 func (o *object) isOfStack() bool { return o.labels["fairlead.io/component"] != "" }
 
-// commit returns the commit that a source is at: one that stands for the branch or the tag, if it is not pinned.
+// commit returns the pinned commit, or a made-up one for the branch or tag.
 func (o *object) commit() string {
 	if o.spec.Ref.Commit != "" {
 		return o.spec.Ref.Commit
@@ -101,7 +94,6 @@ func (o *object) commit() string {
 	return tree.HashBlob([]byte(o.spec.URL + " " + o.spec.Ref.Branch + " " + o.spec.Ref.Tag)).String()
 }
 
-// module returns what a Terraform object of a deployment target makes from a source.
 func (o *object) module(source *object) module {
 	m := module{inputs: map[string]string{}, digest: fmt.Sprint(source.commit(), o.spec.Path, o.spec.Vars)}
 	for _, v := range o.spec.Vars {
@@ -110,7 +102,6 @@ func (o *object) module(source *object) module {
 	return m
 }
 
-// encode returns the object with a status, as an API server has it.
 func (o *object) encode(status any) (json.RawMessage, error) {
 	all := maps.Clone(o.content)
 	meta := map[string]any{"uid": fmt.Sprintf("%x", o.String()), "generation": o.generation}
@@ -120,7 +111,6 @@ func (o *object) encode(status any) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// readObjects returns the objects in a folder.
 func readObjects(t tree.Tree, want func(file string) bool) (map[objectKey]*object, error) {
 	found := map[objectKey]*object{}
 	for file, e := range t.Walk() {
@@ -164,13 +154,12 @@ func newObject(n *yaml.Node) (*object, error) {
 	return o, err
 }
 
-// module is what a root module makes: its inputs by their names, and all that decides what is made.
+// module is a root module: its inputs, and a digest of everything that determines the result.
 type module struct {
 	inputs map[string]string
 	digest string
 }
 
-// readModule returns the root module in a folder of a commit.
 func readModule(repo *git.Repository, commit, folder string) (module, error) {
 	view, err := repo.View(commit)
 	if err != nil {

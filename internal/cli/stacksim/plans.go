@@ -7,17 +7,21 @@ import (
 	"net/http"
 )
 
-// sendPlans posts the plans of stacks that wait, as a job on the cluster does: each with its Terraform object, until the daemon
-// has it.
+// sendPlans posts waiting plans with their Terraform objects, as a job on the cluster does, until
+// the daemon has them.
 func (c *cluster) sendPlans(ctx context.Context) error {
 	for _, t := range sortValues(c.terraforms) {
 		made := t.pending + "\n" + t.plan
-		isNew := t.work == idle && t.attempted == c.commitOf(t.object) && t.isDestroyPlan == t.spec.Destroy // what it was planned from
+		isNew := t.work == idle && t.attempted == c.commitOf(t.object) && t.isDestroyPlan == t.spec.Destroy
 		if !t.isOfStack() || t.plan == "" || t.pending == "" || !isNew || c.reporter.plans[t.String()] == made {
 			continue
 		}
 		content := maps.Clone(t.content)
 		content["status"] = map[string]any{"plan": map[string]any{"pending": t.pending}, "tfplan": t.newJSONPlan()}
+		if c.options.Cost != nil {
+			_, before, after := t.findChange()
+			content["cost"] = c.options.Cost(before, after)
+		}
 		body, err := json.Marshal(content)
 		if err != nil {
 			return err
@@ -34,7 +38,7 @@ func (c *cluster) sendPlans(ctx context.Context) error {
 	return nil
 }
 
-// newJSONPlan returns the plan as Terraform prints it in JSON, as far as Fairlead reads it.
+// newJSONPlan has what Fairlead reads of Terraform's JSON.
 func (t *terraform) newJSONPlan() any {
 	action, before, after := t.findChange()
 	if t.drift != "" && action == "update" {

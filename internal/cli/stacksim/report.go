@@ -13,22 +13,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// reportTimeout bounds a report.
 const reportTimeout = 30 * time.Second
 
-// reporter is what an agent on the cluster remembers.
 type reporter struct {
 	boot     string
 	sequence uint64
-	digest   string // that the daemon knows
+	digest   string
 	sent     time.Time
-	plans    map[string]string // the plans that it knows, by their objects
+	plans    map[string]string // known to the daemon, by object
 }
 
 func newReporter() reporter { return reporter{boot: rand.Text(), plans: map[string]string{}} }
 
-// report posts everything that an agent reads, if it is new or has not been posted for long, and then
-// reports the events.
+// report posts the state if it is new or due, then the plans, and then reports the events.
 func (c *cluster) report(ctx context.Context, now time.Time) error {
 	state, err := c.readState(now)
 	if err != nil {
@@ -50,7 +47,6 @@ func (c *cluster) report(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// postState posts a state as an agent does.
 func (c *cluster) postState(ctx context.Context, state agentapi.State, now time.Time) error {
 	c.reporter.sequence++
 	body, err := agentapi.Request{
@@ -63,7 +59,6 @@ func (c *cluster) postState(ctx context.Context, state agentapi.State, now time.
 	return c.post(ctx, agentapi.Path, http.Header{agentapi.ClusterHeader: {c.options.Cluster}, agentapi.SignatureHeader: {agentapi.Sign(c.options.Key, http.MethodPost, body)}}, body, nil)
 }
 
-// post posts a body to an address of the daemon, and decodes the answer into a value that is not nil.
 func (c *cluster) post(ctx context.Context, path string, header http.Header, body []byte, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

@@ -1,16 +1,15 @@
-// Package stacksim simulates a cluster that runs the stacks of an environment, for
-// "fairlead demo --stack": Flux's kustomize-controller and helm-controller, and tofu-controller. It also
-// runs the deployment targets of all cluster types whose objects have an order, as those of the reconciler
-// "tofu".
+// Package stacksim simulates a cluster with the stacks of an environment, for "fairlead demo
+// --stack": Flux's kustomize-controller and helm-controller, and tofu-controller. It also runs
+// deployment targets with ordered objects (reconciler "tofu").
 //
-// What the package keeps true: the cluster knows what a real one knows, which is its branch of the
-// GitOps repository, the branch of root modules, its name, its key, and the address of the daemon. What the
-// objects say, one after the other, is what those of the real controllers were recorded to say, also where that
-// surprises: a plan that waits is ready, an approval that is left in an object approves what is planned at the same
-// commit, and Kustomizations take up a commit before their own objects do. What an agent on the cluster
-// would read of the objects is reported as an agent does, signed, and the plans that wait are sent as a job on the
-// cluster does. No Terraform and no Helm runs: a plan is what differs between two root modules, and an output is a
-// name. Modules of other repositories are not read: of these, a plan is what differs in the object and in its source.
+// What the package keeps true: the cluster knows only what a real one knows: its output branch, the
+// branch of root modules, its name, its key and the daemon's address. Statuses are recorded from
+// real controllers, including surprises: a waiting plan is ready, an approval left in an object
+// approves a new plan at the same commit, and Kustomizations see a commit before their own update.
+// It reports like an agent, and sends plans like a job.
+//
+// No Terraform or Helm runs: a plan is the difference of two root modules, and an output is a name.
+// For modules of other repositories, a plan is the difference of the object and its source.
 package stacksim
 
 import (
@@ -22,34 +21,36 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// Options describes the cluster. All fields are needed but Reported and Logger.
+// Options describes the cluster. Only Reported and Logger are optional.
 type Options struct {
-	// Repository is the path of the GitOps repository, and Environment the branch that the cluster pulls.
+	// Repository is the path of the GitOps repository, Environment its branch.
 	Repository, Environment string
-	// Cluster is its name, Server the URL of the daemon, and Key what it signs its reports with.
+	// Cluster is the name, Server the daemon's URL, Key the signing key.
 	Cluster, Server, Key string
-	// Folder is where it shows what kubectl would print: its Terraform objects, and their plans. A file
-	// "<object>.drift" there says what somebody has changed of what the object has made, and "<object>.fails" which step
-	// of it fails: init, plan or apply.
+	// Folder has Terraform objects and plans as kubectl prints them. "<object>.drift" in it
+	// describes a manual change; "<object>.fails" names a failing step: init, plan or apply.
 	Folder string
-	// Interval is the time between two rounds, Pace how long a plan, an installation and the like take.
+	// Interval is the time between rounds, Pace the duration of a plan or installation.
 	Interval, Pace time.Duration
-	// Patience bounds the intervals at which controllers look again at what has not changed; 0 is without a bound.
+	// Patience bounds the intervals of controllers; 0 is unlimited.
 	Patience time.Duration
-	// Workers is how many Kustomizations are handled at the same time, 0 for Flux's default. CancelsChecks is Flux's feature
-	// gate CancelHealthCheckOnNewRevision.
+	// Workers is the number of concurrent Kustomizations (0 for Flux's default). CancelsChecks is
+	// Flux's feature gate CancelHealthCheckOnNewRevision.
 	Workers       int
 	CancelsChecks bool
-	// Reported is called for what has happened to a component, once the daemon knows it.
+	// Cost returns what Infracost prints for the variables of a component before and after a plan; nil for no
+	// costs.
+	Cost func(before, after map[string]string) any
+	// Reported is called for events that the daemon knows.
 	Reported func(Event)
 	Logger   *slog.Logger
 }
 
-// Event is what has happened to a component.
+// Event is an event of a component.
 type Event struct {
 	Component string // "team/stack/component"
 	Message   string
-	// NeedsPerson is set if nothing goes on without a person.
+	// NeedsPerson means that the component waits for a person.
 	NeedsPerson bool
 }
 
@@ -76,7 +77,6 @@ func Run(ctx context.Context, o Options) {
 	}
 }
 
-// runRound pulls the branch, has the controllers do what is due, and reports.
 func (c *cluster) runRound(ctx context.Context, now time.Time) error {
 	repo, err := git.Open(c.options.Repository)
 	if err != nil {

@@ -12,14 +12,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
 )
 
-// The names of the source and of the Kustomization that Flux begins with.
+// Flux's first source and Kustomization.
 const (
 	rootNamespace = "flux-system"
 	rootSource    = "fleet"
 	rootName      = "stacks"
 )
 
-// conditionsOf returns what status.conditions holds: the condition Ready, and others by their type.
 func conditionsOf(generation int, ready condition, others map[string]condition) []map[string]any {
 	all := []map[string]any{}
 	for _, kind := range append([]string{"Ready"}, slices.Sorted(maps.Keys(others))...) {
@@ -37,14 +36,12 @@ func conditionsOf(generation int, ready condition, others map[string]condition) 
 	return all
 }
 
-// status is what an object has below status.
 type status map[string]any
 
 func newStatus(c condition, generation int) status {
 	return status{"observedGeneration": generation, "conditions": conditionsOf(generation, c, nil)}
 }
 
-// with returns a status with a field, unless that is empty.
 func (s status) with(field, value string) status {
 	if value != "" {
 		s[field] = value
@@ -52,7 +49,6 @@ func (s status) with(field, value string) status {
 	return s
 }
 
-// statusOf returns the status of a Terraform object.
 func (c *cluster) statusOf(t *terraform) status {
 	if t.begun == nil {
 		return status{"observedGeneration": -1}
@@ -75,7 +71,6 @@ func (c *cluster) statusOf(t *terraform) status {
 	return s
 }
 
-// revisionOf returns a commit of the source of a Terraform object as Flux names it; "" for none.
 func (c *cluster) revisionOf(t *terraform, commit string) string {
 	if commit == "" {
 		return ""
@@ -83,7 +78,6 @@ func (c *cluster) revisionOf(t *terraform, commit string) string {
 	return c.branchOf(t.object) + "@sha1:" + commit
 }
 
-// statusOfKustomization returns the status of a Kustomization.
 func (c *cluster) statusOfKustomization(k *kustomization) status {
 	if k.begun == nil || k.ready.status == "" {
 		return status{"observedGeneration": -1}
@@ -104,7 +98,6 @@ func (c *cluster) statusOfKustomization(k *kustomization) status {
 	return s.with("lastAppliedRevision", c.revision(k.applied)).with("lastAttemptedRevision", c.revision(k.attempted))
 }
 
-// newRoot returns a Kustomization that applies a folder of the output, as "fairlead cluster bootstrap" prints it.
 func (c *cluster) newRoot(name, folder string) *object {
 	timeout := connect.Bootstrap{}.TimeoutText()
 	o := &object{objectKey: objectKey{"Kustomization", rootNamespace, name}, generation: 1, content: map[string]any{
@@ -115,7 +108,6 @@ func (c *cluster) newRoot(name, folder string) *object {
 	return o
 }
 
-// newFleet returns the GitRepository of the output, and its status.
 func (c *cluster) newFleet(now time.Time) (*object, status) {
 	o := &object{objectKey: objectKey{"GitRepository", rootNamespace, rootSource}, generation: 1, content: map[string]any{
 		"metadata": map[string]any{"name": rootSource, "namespace": rootNamespace},
@@ -129,7 +121,6 @@ func (c *cluster) newFleet(now time.Time) (*object, status) {
 	return o, s
 }
 
-// readState returns the state of the objects, as an agent reads it.
 func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 	all := map[string][]json.RawMessage{}
 	var failed error
@@ -146,7 +137,7 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 		for _, o := range sortValues(k.owned) {
 			ready := newStatus(condition{status: "True", reason: "Succeeded", since: k.ready.since}, o.generation)
 			switch s := c.sourceOf(o); {
-			case o.kind == "Kustomization" && s != nil: // a folder of a deployment target
+			case o.kind == "Kustomization" && s != nil:
 				add(o, ready.with("lastAppliedRevision", sourceRevision(s.object)))
 			case o.kind == "GitRepository" && c.sources[o.objectKey].fetched != nil:
 				ready["artifact"] = map[string]any{"revision": sourceRevision(c.sources[o.objectKey].fetched)}
@@ -163,7 +154,6 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 	return agentapi.NewState(kubestatus.Read(all, now), nil), failed
 }
 
-// sourceRevision returns what Flux has fetched of a source.
 func sourceRevision(o *object) string {
 	return cmp.Or(o.spec.Ref.Branch, o.spec.Ref.Tag) + "@sha1:" + o.commit()
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The reasons of tofu-controller that more than one place needs.
+// Shared reasons of tofu-controller.
 const (
 	plannedWithChanges = "TerraformPlannedWithChanges"
 	plannedNoChanges   = "TerraformPlannedNoChanges"
@@ -16,40 +16,39 @@ const (
 	outputsWritten     = "TerraformOutputsWritten"
 )
 
-// terraform is a Terraform object, and what it has made. What of it is in its status is as tofu-controller 0.16.5 was
-// recorded to have it.
+// terraform is a Terraform object and what it made. Its status was recorded from tofu-controller
+// 0.16.5.
 type terraform struct {
 	*object
-	isDeleted bool // it goes once it is finalized
-	isLeaving bool // that is being done
+	isDeleted bool // until finalized
+	isLeaving bool // being finalized
 
 	ready, planCondition, applyCondition condition
 	isReconciling                        bool
 	observed                             int
-	attempted, planned, applied          string // commits
-	pending                              string // the id of the plan that waits, or is applied
-	lastApplied                          string // the id of the plan that was applied last
+	attempted, planned, applied          string
+	pending                              string // id of the plan that waits or is being applied
+	lastApplied                          string // id of the last applied plan
 	isDestroyPlan, isDriftPlan           bool
-	hasDrifted                           bool // since it was applied
+	hasDrifted                           bool
 
 	work      work
-	due       time.Time // when the work ends
-	next      time.Time // when it is looked at again if nothing changes; zero for never
-	begun     *object   // as it was when the work began; nil before the first
-	commit    string    // of the source at that time
-	requested string    // the last request to look at it that was seen
+	due       time.Time
+	next      time.Time // next check without changes; zero for never
+	begun     *object
+	commit    string
+	requested string
 
-	plan  string // the plan of pending, for people
-	want  module // that it was made of
-	drift string // what somebody has changed; "" for nothing
-	said  string // the plan that people were told to approve
-	told  string // the drift that they were told of
+	plan  string
+	want  module
+	drift string // manual change, or ""
+	said  string // plan that was reported as waiting
+	told  string
 
-	made      *module // what was made; nil for nothing
-	isPartial bool    // its apply has failed half way
+	made      *module
+	isPartial bool
 }
 
-// work is what tofu-controller does with an object.
 type work int
 
 const (
@@ -59,10 +58,8 @@ const (
 	applying
 )
 
-// requestedAt asks a controller to look at an object.
 const requestedAt = "reconcile.fluxcd.io/requestedAt"
 
-// runTerraform does what tofu-controller does with an object.
 func (c *cluster) runTerraform(t *terraform, now time.Time, read readsModule) error {
 	if t.work != idle && now.Before(t.due) {
 		return nil
@@ -85,15 +82,15 @@ func (c *cluster) runTerraform(t *terraform, now time.Time, read readsModule) er
 	return nil
 }
 
-// isDue reports whether tofu-controller has a reason to look at an object.
 func (c *cluster) isDue(t *terraform, now time.Time) bool {
 	commit := c.commitOf(t.object)
 	isNew := t.begun == nil || t.begun.generation != t.generation || t.requested != t.notes[requestedAt] || t.isDeleted && !t.isLeaving
 	return isNew || commit != "" && commit != t.attempted || !t.next.IsZero() && !now.Before(t.next)
 }
 
-// beginTerraform begins a reconciliation. A plan that waits for approval ends it at once, unless something has changed:
-// then it is made again, and what is pending meanwhile is nothing if the object does not approve it.
+// beginTerraform begins a reconciliation. A waiting plan ends it at once, unless something has
+// changed; then the plan is made again, and nothing is pending meanwhile unless the object approves
+// it.
 func (c *cluster) beginTerraform(t *terraform, now time.Time, commit string) {
 	isChanged := t.generation != t.observed || commit != t.attempted
 	t.begun, t.commit, t.requested, t.next, t.isLeaving = t.object, commit, t.notes[requestedAt], time.Time{}, t.isDeleted
@@ -116,7 +113,7 @@ func (c *cluster) beginTerraform(t *terraform, now time.Time, commit string) {
 	}
 	if t.pending != "" && !t.approves(t.pending) {
 		if !isChanged && !t.isLeaving {
-			return // without an end
+			return
 		}
 		t.pending, t.plan = "", ""
 		c.wrote(t.object)
@@ -128,26 +125,23 @@ func (c *cluster) beginTerraform(t *terraform, now time.Time, commit string) {
 	}
 }
 
-// approves reports whether the object approves a plan, as far as it keeps what is pending.
+// approves accepts a prefix of the plan's id, or "auto".
 func (t *terraform) approves(plan string) bool {
 	approved := t.spec.ApprovePlan
 	return approved == "auto" || approved != "" && strings.HasPrefix(plan, approved)
 }
 
-// set sets whether the object is ready.
 func (t *terraform) set(c *cluster, now time.Time, status, reason, message string) {
 	t.ready.set(now, status, reason, message)
 	c.wrote(t.object)
 }
 
-// settle ends a reconciliation.
 func (c *cluster) settle(t *terraform, now time.Time, status, reason, message string) {
 	t.work, t.isReconciling = idle, false
 	t.next = now.Add(c.every(t.spec.Interval, ""))
 	t.set(c, now, status, reason, message)
 }
 
-// readWanted reads the root module of the commit that the work began with; it settles that it cannot be planned.
 func (c *cluster) readWanted(t *terraform, now time.Time, read readsModule) (ok bool, err error) {
 	if err := c.readDrift(t); err != nil {
 		return false, err
@@ -173,7 +167,7 @@ func (c *cluster) readWanted(t *terraform, now time.Time, read readsModule) (ok 
 	return false, nil
 }
 
-// endCheck ends a check for drift. What has drifted is planned again only if all plans are approved.
+// endCheck ends a drift check. Drift is planned again only if all plans are approved.
 func (c *cluster) endCheck(t *terraform, now time.Time, read readsModule) error {
 	if ok, err := c.readWanted(t, now, read); !ok {
 		return err
@@ -200,7 +194,6 @@ func (c *cluster) endCheck(t *terraform, now time.Time, read readsModule) error 
 	return nil
 }
 
-// endPlan ends a plan: it is applied, or waits for approval, if it changes something.
 func (c *cluster) endPlan(t *terraform, now time.Time, read readsModule) error {
 	if ok, err := c.readWanted(t, now, read); !ok {
 		return err
@@ -220,7 +213,7 @@ func (c *cluster) endPlan(t *terraform, now time.Time, read readsModule) error {
 	t.planCondition.set(now, "True", plannedWithChanges, "Plan generated")
 	t.set(c, now, "Unknown", plannedWithChanges, fmt.Sprintf("Plan generated: set approvePlan: %q to approve this plan.", t.pending))
 	switch approved := t.begun.spec.ApprovePlan; {
-	case approved == t.pending && t.pending != before && !t.isLeaving: // approved before it was there
+	case approved == t.pending && t.pending != before && !t.isLeaving: // approved before it existed
 		t.set(c, now, "Unknown", "Progressing", "Terraform Planning")
 		t.work, t.due = planning, now.Add(c.options.Pace)
 		return nil
@@ -243,7 +236,6 @@ func (c *cluster) endPlan(t *terraform, now time.Time, read readsModule) error {
 	return nil
 }
 
-// verb returns what the plan is to do.
 func (t *terraform) verb() string {
 	if t.isDestroyPlan {
 		return "destroy"
@@ -251,7 +243,6 @@ func (t *terraform) verb() string {
 	return "apply"
 }
 
-// endApply ends the applying of a plan, and writes the outputs.
 func (c *cluster) endApply(t *terraform, now time.Time) error {
 	fails, err := c.readFailure(t)
 	if err != nil {
@@ -294,7 +285,6 @@ func (c *cluster) endApply(t *terraform, now time.Time) error {
 	return nil
 }
 
-// writeOutputs writes the outputs of what an object has made to its Secret, if it has one.
 func (c *cluster) writeOutputs(t *terraform, now time.Time) {
 	o := t.spec.Outputs
 	if o == nil || t.made == nil {
@@ -314,19 +304,17 @@ func (c *cluster) writeOutputs(t *terraform, now time.Time) {
 	c.settle(t, now, "True", outputsWritten, "Outputs written: "+c.revisionOf(t, t.attempted))
 }
 
-// removeTerraform lets a deleted object go. tofu-controller needs its source for that, also if it destroys nothing,
-// and does nothing while it is suspended.
+// removeTerraform removes a deleted object. tofu-controller needs its source for that even without
+// destroying, and does nothing while suspended.
 func (c *cluster) removeTerraform(t *terraform) {
 	delete(c.terraforms, t.objectKey)
 	c.wrote(t.object)
 }
 
-// driftFile returns the file that says what somebody has changed of what an object has made.
 func (c *cluster) driftFile(t *terraform) string {
 	return filepath.Join(c.options.Folder, t.name+".drift")
 }
 
-// readDrift reads what somebody has changed of what an object has made.
 func (c *cluster) readDrift(t *terraform) (err error) {
 	t.drift, err = readWords(c.driftFile(t))
 	if t.made == nil {
@@ -335,12 +323,10 @@ func (c *cluster) readDrift(t *terraform) (err error) {
 	return err
 }
 
-// readFailure reads what fails of an object: "init", "plan", "apply", or "" for nothing.
 func (c *cluster) readFailure(t *terraform) (string, error) {
 	return readWords(filepath.Join(c.options.Folder, t.name+".fails"))
 }
 
-// readWords returns the words of a file, which may be missing.
 func readWords(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
@@ -349,7 +335,6 @@ func readWords(file string) (string, error) {
 	return strings.Join(strings.Fields(string(text)), " "), err
 }
 
-// removeDrift mends what somebody has changed of what an object has made.
 func (c *cluster) removeDrift(t *terraform) error {
 	if err := os.Remove(c.driftFile(t)); !os.IsNotExist(err) {
 		return err

@@ -1,10 +1,8 @@
-// Package access finds the credentials, the forge and the location of a repository in
-// the settings.
+// Package access finds the credentials, the forge and the location of a repository in the settings.
 //
-// What the package keeps true: a secret is read when it is used, so that one that was
-// changed is used without a restart; it is for the locations of its remote in the
-// settings and for no others; all that use one credential share its limits, and all
-// that use one GitHub App share its token; no error contains a secret.
+// What the package keeps true: a secret is read on each use, so that a change needs no restart. It
+// is used only for the locations of its remote. Users of one credential share its limits, and users
+// of one GitHub App share its token. No error contains a secret.
 package access
 
 import (
@@ -20,26 +18,24 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// Keyring are the credentials of the settings. They may be used concurrently.
+// Keyring are the credentials of the settings. It is safe for concurrent use.
 type Keyring struct {
 	settings *config.Settings
 	now      func() time.Time
 
 	mu       sync.Mutex
-	apps     map[string]*github.App    // by the URL of their remotes in the settings
-	limiters map[string]*forge.Limiter // likewise
+	apps     map[string]*github.App
+	limiters map[string]*forge.Limiter
 }
 
-// New makes Keys; nothing is read yet.
+// New makes a Keyring and reads nothing yet.
 func New(settings *config.Settings, now func() time.Time) *Keyring {
 	return &Keyring{settings: settings, now: now, apps: map[string]*github.App{}, limiters: map[string]*forge.Limiter{}}
 }
 
-// appUsername goes with a token of a GitHub App.
 const appUsername = "x-access-token"
 
-// GitCredentials returns the source of the credentials for the Git server at a location; nil if
-// there are none.
+// GitCredentials returns the source of credentials for a location; nil for none.
 func (k *Keyring) GitCredentials(location string) func(context.Context) (git.Credentials, error) {
 	remote, ok := k.settings.Remote(location)
 	if !ok {
@@ -81,8 +77,8 @@ func readSSH(s *config.SSH) (git.Credentials, error) {
 // ErrNoToken means that the settings have no token for a forge's API.
 var ErrNoToken = errors.New("its API needs a token: write one into remotes in the settings")
 
-// APIToken returns the source of the token for the API of the forge at a location. The error
-// is ErrNoToken if the settings have none, or what is wrong with the key of an App.
+// APIToken returns the source of tokens for the API of a location's forge. The error is ErrNoToken,
+// or about an App's key.
 func (k *Keyring) APIToken(location string) (func(context.Context) (string, error), error) {
 	remote, _ := k.settings.Remote(location)
 	switch {
@@ -101,7 +97,6 @@ func (k *Keyring) APIToken(location string) (func(context.Context) (string, erro
 	return nil, ErrNoToken
 }
 
-// openApp returns the GitHub App of a remote; all that use it share its token.
 func (k *Keyring) openApp(remote config.Remote) (*github.App, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,8 +117,7 @@ func (k *Keyring) openApp(remote config.Remote) (*github.App, error) {
 	return made, nil
 }
 
-// Limiter returns the limits of the credential of a location, which are the same for all
-// that use it.
+// Limiter returns the limits of a location's credential, shared by its users.
 func (k *Keyring) Limiter(location string) *forge.Limiter {
 	remote, _ := k.settings.Remote(location)
 	k.mu.Lock()

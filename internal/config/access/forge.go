@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// UnknownForge is the error for a host whose kind of forge is not known.
+// UnknownForge is the error for a host with an unknown kind of forge.
 type UnknownForge struct{ Host string }
 
 // Error names the host.
@@ -23,17 +23,16 @@ func (u *UnknownForge) Hint() string {
 	return fmt.Sprintf("write forges: [{host: %s, kind: …}] into the settings; kind git proposes by branches alone, on any host", u.Host)
 }
 
-// ForgeLocation is what answers at a location.
+// ForgeLocation is the forge of a repository.
 type ForgeLocation struct {
 	Kind string // "git", "github", "gitlab" or "gitea"
-	// API is where its API is: of GitHub and GitLab the URL of the API, of Gitea that
-	// of the server; "" for Git.
+	// API is the URL of GitHub's or GitLab's API, or of the Gitea server; "" for Git.
 	API  string
-	Repo string // the path of the repository on the server: "owner/name"
+	Repo string // path on the server: "owner/name"
 }
 
-// LocateForge returns the forge at a location: what the settings say, or what is well known.
-// The error is an UnknownForge if neither does.
+// LocateForge returns the forge at a location, by the settings or a well-known host. The error is
+// an UnknownForge.
 func LocateForge(settings *config.Settings, location string) (ForgeLocation, error) {
 	host := hostOf(location)
 	for _, f := range settings.Forges {
@@ -42,7 +41,7 @@ func LocateForge(settings *config.Settings, location string) (ForgeLocation, err
 		}
 	}
 	switch {
-	case host == "": // a path, or SSH without a setting: Git alone
+	case host == "":
 		return newForgeLocation("git", "", location), nil
 	case host == "github.com":
 		return newForgeLocation("github", "", location), nil
@@ -52,7 +51,6 @@ func LocateForge(settings *config.Settings, location string) (ForgeLocation, err
 	return ForgeLocation{}, &UnknownForge{host}
 }
 
-// newForgeLocation fills in where the API is if the settings do not say it.
 func newForgeLocation(kind, api, location string) ForgeLocation {
 	_, repo, _ := strings.Cut(giturl.Normalize(location), "/")
 	f := ForgeLocation{Kind: kind, Repo: repo}
@@ -67,8 +65,8 @@ func newForgeLocation(kind, api, location string) ForgeLocation {
 	return f
 }
 
-// hostOf returns the host of an http URL, with its port, in lower case; for SSH only
-// that of well-known forges; "" for all else.
+// hostOf returns the lower-case host and port of an http URL, the host of a well-known forge for
+// SSH, and "" otherwise.
 func hostOf(location string) string {
 	normal, _, _ := strings.Cut(giturl.Normalize(location), "/")
 	u, err := url.Parse(location)
@@ -81,7 +79,6 @@ func hostOf(location string) string {
 	return ""
 }
 
-// serverOf returns the beginning of a location's URL, up to the host.
 func serverOf(location string) string {
 	u, err := url.Parse(location)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {

@@ -8,13 +8,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// ReadLocation returns where a repository is read: elsewhere if the settings say so.
+// ReadLocation returns the location to read repo from.
 func ReadLocation(settings *config.Settings, repo string) string {
 	return giturl.Relocate(repo, settings.Map)
 }
 
-// HasLocalRepository reports whether the settings name a repository of this machine, which is
-// reached through the git command.
+// HasLocalRepository reports whether the settings name a local repository, which needs the git
+// command.
 func HasLocalRepository(settings *config.Settings) bool {
 	local := !giturl.IsRemote(settings.ControlPlane.Repo)
 	for _, location := range settings.Map {
@@ -23,8 +23,8 @@ func HasLocalRepository(settings *config.Settings) bool {
 	return local
 }
 
-// GuardLocation reports whether a location is one that the settings do not name, so that it must not
-// lead to this machine. A folder of this machine that they do not name is an error.
+// GuardLocation reports whether the settings do not name a location, so that it must not lead to
+// this machine. A local folder that they do not name is an error.
 func GuardLocation(settings *config.Settings, location string) (bool, error) {
 	named := settings.NamesRepository(location)
 	if !named && !giturl.IsRemote(location) {

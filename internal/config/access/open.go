@@ -14,13 +14,12 @@ import (
 
 // Observer observes requests to forges. Its functions may be nil.
 type Observer struct {
-	// OnCall is called after every request, Left with how many are left before the limit.
+	// OnCall is called after each request, OnRemaining with the requests left in the rate limit.
 	OnCall      func(kind, op string, took time.Duration, err error)
 	OnRemaining func(api string, left int)
 }
 
-// OpenForge returns the forge of a repository. Where it has no API, its pull requests are
-// references of the repository itself, and plain makes it.
+// OpenForge returns the forge of a repository; plain makes one without an API.
 func (k *Keyring) OpenForge(location string, w Observer, plain func() forge.Forge) (forge.Forge, error) {
 	at, err := LocateForge(k.settings, location)
 	if err != nil {
@@ -45,7 +44,7 @@ func (k *Keyring) OpenForge(location string, w Observer, plain func() forge.Forg
 	return openers[at.Kind](o)
 }
 
-// OpenForgeAs returns the forge of a repository for a person with a token of their own.
+// OpenForgeAs returns the forge of a repository with a person's token.
 func (k *Keyring) OpenForgeAs(location string, token func(context.Context) (string, error)) (forge.Forge, error) {
 	at, err := LocateForge(k.settings, location)
 	if err != nil {
@@ -58,15 +57,13 @@ func (k *Keyring) OpenForgeAs(location string, token func(context.Context) (stri
 	return open(forge.Options{Repo: at.Repo, API: at.API, Token: token, Limiter: &forge.Limiter{}, Now: k.now})
 }
 
-// openers are the kinds with an API. Adding one is its package and a line here.
 var openers = map[string]func(forge.Options) (forge.Forge, error){
 	"github": func(o forge.Options) (forge.Forge, error) { return github.New(o) },
 	"gitlab": func(o forge.Options) (forge.Forge, error) { return gitlab.New(o) },
 	"gitea":  func(o forge.Options) (forge.Forge, error) { return gitea.New(o) },
 }
 
-// Committer returns the forge of a repository as what makes commits, if the settings want
-// it to and it can; nil otherwise.
+// Committer returns f if the settings want it to make commits and it can, or nil.
 func (k *Keyring) Committer(location string, f forge.Forge) forge.Committer {
 	remote, _ := k.settings.Remote(location)
 	if !k.settings.Output.VerifiedCommits || remote.GitHubApp == nil {

@@ -1,9 +1,9 @@
-// Package claudie holds the kinds in which users of Claudie describe clusters, as plain values:
-// InputManifest and TemplateGitReference.
+// Package claudie holds the kinds in which users of Claudie describe clusters, as plain
+// values: InputManifest and TemplateGitReference.
 //
-// What the package keeps true: a field has the name that it has in Claudie's custom resource, in its
-// `yaml` tag, and the zero value of its type stands for a field that is not written. The defaults of
-// Claudie are in methods, and never in fields: what was written can be compared.
+// A field's yaml tag is its name in Claudie's custom resource, and zero values stand
+// for unwritten fields. Claudie's defaults are in methods, so that written values can
+// be compared.
 package claudie
 
 // The API of Claudie's kinds.
@@ -23,7 +23,7 @@ type Spec struct {
 	LoadBalancers LoadBalancers `yaml:"loadBalancers"`
 }
 
-// NodePools are the pools that clusters and load balancers may name.
+// NodePools are the pools for clusters and load balancers.
 type NodePools struct {
 	Dynamic []DynamicPool `yaml:"dynamic"`
 	Static  []StaticPool  `yaml:"static"`
@@ -34,7 +34,7 @@ type Kubernetes struct {
 	Clusters []Cluster `yaml:"clusters"`
 }
 
-// LoadBalancers are the load balancers of a manifest, and the roles that they may have.
+// LoadBalancers are the load balancers of a manifest, and their roles.
 type LoadBalancers struct {
 	Roles    []Role         `yaml:"roles"`
 	Clusters []LoadBalancer `yaml:"clusters"`
@@ -55,15 +55,15 @@ type Provider struct {
 	Templates    *InlineTemplates `yaml:"templates"`
 }
 
-// InlineTemplates is where the templates of a provider are, as Claudie up to 0.15 has it.
+// InlineTemplates is the location of a provider's templates in Claudie up to 0.15.
 type InlineTemplates struct {
 	Repository string `yaml:"repository"`
 	Path       string `yaml:"path"`
 	Tag        string `yaml:"tag"`
 }
 
-// DynamicPool describes machines that a cloud makes: each cluster and load balancer that names the
-// pool has machines of its own.
+// DynamicPool describes machines that a cloud makes, separately for each cluster and
+// load balancer that names the pool.
 type DynamicPool struct {
 	Name         string       `yaml:"name" required:"true"`
 	ProviderSpec ProviderSpec `yaml:"providerSpec"`
@@ -80,7 +80,7 @@ type DynamicPool struct {
 	Spot            bool              `yaml:"spot"`
 }
 
-// ProviderSpec is where the machines of a pool are made.
+// ProviderSpec is the location of a pool's machines.
 type ProviderSpec struct {
 	Name                string `yaml:"name"`
 	Region              string `yaml:"region"`
@@ -101,7 +101,7 @@ type Taint struct {
 	Effect string `yaml:"effect"`
 }
 
-// MachineSpec describes machines of clouds whose server types do not.
+// MachineSpec describes machines if the server type does not.
 type MachineSpec struct {
 	CPUCount       int    `yaml:"cpuCount"`
 	Memory         int    `yaml:"memory"`
@@ -121,7 +121,7 @@ type StaticPool struct {
 	SSHPort     int               `yaml:"sshPort"`
 }
 
-// StaticNode is a machine that exists. Its address identifies it.
+// StaticNode is an existing machine, identified by its address.
 type StaticNode struct {
 	Endpoint  string    `yaml:"endpoint"`
 	SecretRef Reference `yaml:"secretRef"`
@@ -143,14 +143,14 @@ type Pools struct {
 	Compute []string `yaml:"compute"`
 }
 
-// InstallationProxy is the proxy through which nodes fetch what they install.
+// InstallationProxy is the proxy for installations on nodes.
 type InstallationProxy struct {
 	Mode     string `yaml:"mode"`
 	Endpoint string `yaml:"endpoint"`
 	NoProxy  string `yaml:"noProxy"`
 }
 
-// Role is what a load balancer does: it forwards a port to nodes.
+// Role forwards a port of a load balancer to nodes.
 type Role struct {
 	Name        string        `yaml:"name" required:"true"`
 	Protocol    string        `yaml:"protocol"`
@@ -160,13 +160,13 @@ type Role struct {
 	Settings    *RoleSettings `yaml:"settings"`
 }
 
-// RoleSettings are those of a role.
+// RoleSettings are the settings of a role.
 type RoleSettings struct {
 	ProxyProtocol  bool `yaml:"proxyProtocol"`
 	StickySessions bool `yaml:"stickySessions"`
 }
 
-// LoadBalancer is a cluster of machines that has roles for one Kubernetes cluster.
+// LoadBalancer is a cluster of machines with roles for one Kubernetes cluster.
 type LoadBalancer struct {
 	Name        string   `yaml:"name" required:"true"`
 	Roles       []string `yaml:"roles"`
@@ -175,7 +175,7 @@ type LoadBalancer struct {
 	Pools       []string `yaml:"pools"`
 }
 
-// DNS is the name under which a load balancer is found. Without a hostname Claudie makes one.
+// DNS is the name of a load balancer. Without a hostname Claudie generates one.
 type DNS struct {
 	Zone             string   `yaml:"dnsZone"`
 	Provider         string   `yaml:"provider"`

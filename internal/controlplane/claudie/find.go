@@ -2,8 +2,8 @@ package claudie
 
 import "cmp"
 
-// APIPort is the port of the API server: a role that forwards to it makes its load balancer the
-// endpoint of the cluster.
+// APIPort is the port of the API server. A role that forwards to it makes its load
+// balancer the cluster's endpoint.
 const APIPort = 6443
 
 // The default object and namespace of a reference to templates.
@@ -12,35 +12,35 @@ const (
 	DefaultNamespace = "claudie"
 )
 
-// defaultDiskSize is the size in gigabytes of the disk that a compute node has unless it is written.
+// defaultDiskSize is in gigabytes.
 const defaultDiskSize = 50
 
-// FindProvider returns the provider of that name; nil if there is none.
+// FindProvider returns nil for an unknown name.
 func (s *Spec) FindProvider(name string) *Provider {
 	return findNamed(s.Providers, name, func(p *Provider) string { return p.Name })
 }
 
-// FindDynamicPool returns the dynamic pool of that name; nil if there is none.
+// FindDynamicPool returns nil for an unknown name.
 func (s *Spec) FindDynamicPool(name string) *DynamicPool {
 	return findNamed(s.NodePools.Dynamic, name, func(p *DynamicPool) string { return p.Name })
 }
 
-// FindStaticPool returns the static pool of that name; nil if there is none.
+// FindStaticPool returns nil for an unknown name.
 func (s *Spec) FindStaticPool(name string) *StaticPool {
 	return findNamed(s.NodePools.Static, name, func(p *StaticPool) string { return p.Name })
 }
 
-// FindCluster returns the Kubernetes cluster of that name; nil if there is none.
+// FindCluster returns nil for an unknown name.
 func (s *Spec) FindCluster(name string) *Cluster {
 	return findNamed(s.Kubernetes.Clusters, name, func(c *Cluster) string { return c.Name })
 }
 
-// FindRole returns the role of that name; nil if there is none.
+// FindRole returns nil for an unknown name.
 func (s *Spec) FindRole(name string) *Role {
 	return findNamed(s.LoadBalancers.Roles, name, func(r *Role) string { return r.Name })
 }
 
-// LoadBalancersOf returns the load balancers of a Kubernetes cluster, in the order of the manifest.
+// LoadBalancersOf returns a cluster's load balancers, in the order of the manifest.
 func (s *Spec) LoadBalancersOf(cluster string) []*LoadBalancer {
 	var all []*LoadBalancer
 	for i := range s.LoadBalancers.Clusters {
@@ -51,7 +51,7 @@ func (s *Spec) LoadBalancersOf(cluster string) []*LoadBalancer {
 	return all
 }
 
-// CountNodes returns the fewest and the most nodes that a pool has; 0 for an unknown pool.
+// CountNodes returns the bounds of a pool's size; 0 for an unknown pool.
 func (s *Spec) CountNodes(pool string) (fewest, most int) {
 	if p := s.FindDynamicPool(pool); p != nil {
 		return p.CountNodes()
@@ -71,7 +71,7 @@ func findNamed[T any](all []T, name string, nameOf func(*T) string) *T {
 	return nil
 }
 
-// CountNodes returns the fewest and the most nodes that the pool has in one cluster.
+// CountNodes returns the bounds of the pool's size in one cluster.
 func (p *DynamicPool) CountNodes() (fewest, most int) {
 	if p.Autoscaler != nil {
 		return p.Autoscaler.Min, p.Autoscaler.Max
@@ -79,7 +79,7 @@ func (p *DynamicPool) CountNodes() (fewest, most int) {
 	return p.Count, p.Count
 }
 
-// DiskSize returns the size of the disk of a compute node in gigabytes; 0 for none.
+// DiskSize returns the disk size of a compute node in gigabytes; 0 for none.
 func (p *DynamicPool) DiskSize() int {
 	if p.StorageDiskSize == nil {
 		return defaultDiskSize
@@ -87,16 +87,16 @@ func (p *DynamicPool) DiskSize() int {
 	return *p.StorageDiskSize
 }
 
-// How static machines are reached unless something else is written.
+// Defaults for static machines.
 const (
 	defaultSSHPort = 22
 	defaultUser    = "root"
 )
 
-// Port returns the port of SSH of the machines of the pool.
+// Port returns the SSH port of the machines.
 func (p *StaticPool) Port() int { return cmp.Or(p.SSHPort, defaultSSHPort) }
 
-// User returns the user as whom the machine is reached.
+// User returns the SSH user.
 func (n *StaticNode) User() string { return cmp.Or(n.Username, defaultUser) }
 
 // GPUs returns the number of GPUs of a machine.
@@ -110,7 +110,7 @@ func (m *MachineSpec) GPUs() int {
 // IsAPI reports whether the role forwards to the API server.
 func (r *Role) IsAPI() bool { return r.TargetPort == APIPort }
 
-// EffectiveSettings returns the settings of the role, or those that Claudie has if none are written.
+// EffectiveSettings returns the written settings, or Claudie's defaults.
 func (r *Role) EffectiveSettings() RoleSettings {
 	if r.Settings == nil {
 		return RoleSettings{ProxyProtocol: true}

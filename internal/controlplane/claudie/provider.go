@@ -2,16 +2,15 @@ package claudie
 
 import "slices"
 
-// Ability is what the providers of a type can do.
+// Ability describes providers of one type.
 type Ability struct {
-	// Keys are those that the Secret of a provider must have.
+	// Keys are required keys of the Secret.
 	Keys             []string
 	Nodes, DNS, Spot bool
-	// Legacy is true if current versions of Claudie do not know the type.
+	// Legacy is true if current versions of Claudie lack the type.
 	Legacy bool
 }
 
-// abilities are those of the types of providers.
 var abilities = map[string]Ability{
 	"aws":          {Keys: []string{"accesskey", "secretkey"}, Nodes: true, DNS: true, Spot: true},
 	"azure":        {Keys: []string{"clientid", "clientsecret", "subscriptionid", "tenantid"}, Nodes: true, DNS: true, Spot: true},
@@ -28,13 +27,13 @@ var abilities = map[string]Ability{
 	"verda":        {Keys: []string{"clientid", "clientsecret"}, Nodes: true, Spot: true},
 }
 
-// FindAbility returns what the providers of a type can do; false if the type is not known.
+// FindAbility returns false for an unknown type.
 func FindAbility(providerType string) (Ability, bool) {
 	a, known := abilities[providerType]
 	return a, known
 }
 
-// ProviderTypes returns the types of providers that current versions of Claudie know, sorted.
+// ProviderTypes returns the types of current versions of Claudie, sorted.
 func ProviderTypes() []string {
 	var all []string
 	for name, a := range abilities {
@@ -46,10 +45,10 @@ func ProviderTypes() []string {
 	return all
 }
 
-// The keys of other Secrets that a manifest names.
+// The keys of other Secrets.
 const (
-	// StaticKey is the key of the SSH key of a static node.
+	// StaticKey is the key of a static node's SSH key.
 	StaticKey = "privatekey"
-	// TemplatesKey is the key of the token for a repository of templates.
+	// TemplatesKey is the key of the token for a template repository.
 	TemplatesKey = "token"
 )

@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// Unique is something of a manifest that there is once: a static machine, or a DNS name.
+// Unique is a static machine or DNS name, which only one manifest can have.
 type Unique struct {
-	Name  string // the address, or the full name in lower case
+	Name  string // address, or full name in lower case
 	IsDNS bool
-	// Owner is the static pool or the load balancer that has it, and Cluster what that load balancer targets.
+	// Owner is the static pool or load balancer, and Cluster the load balancer's
+	// target.
 	Owner, Cluster string
 	Path           []any // of the field
 }
 
-// String returns how a sentence names it.
+// String names it in a sentence.
 func (u Unique) String() string {
 	if u.IsDNS {
 		return "the DNS name " + u.Name
@@ -24,7 +25,7 @@ func (u Unique) String() string {
 	return "the machine " + u.Name
 }
 
-// ListUnique returns what there is once, in the order of the manifest. What is not valid is left out.
+// ListUnique returns the valid machines and DNS names, in the order of the manifest.
 func (s *Spec) ListUnique() []Unique {
 	var all []Unique
 	for i, p := range s.NodePools.Static {
@@ -50,7 +51,8 @@ func (s *Spec) ListUnique() []Unique {
 	return all
 }
 
-// ParseAddress parses the address of a static machine: an IPv4 address within IPv6 is that IPv4 address.
+// ParseAddress parses the address of a static machine. It unmaps IPv4 addresses in
+// IPv6.
 func ParseAddress(text string) (netip.Addr, error) {
 	address, err := netip.ParseAddr(text)
 	if err != nil {

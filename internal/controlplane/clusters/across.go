@@ -8,21 +8,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// owner is a manifest that has something that there is once, and where it says so.
+// owner is a manifest that has something unique, and its position.
 type owner struct {
 	environment string
 	manifest    *model.InputManifest
 	pos         problem.Pos
 }
 
-// registry is what manifests have that there is once.
 type registry struct {
 	environment string
-	// across has only what is of two environments reported: the rest was before.
+	// across limits reports to conflicts of two environments.
 	across     bool
-	owners     map[string]owner  // of machines, DNS names and clusters that report
-	manifests  map[string]owner  // by the paths of manifests as they are written
-	management map[string]string // the names of management clusters, by environment; "" for one that is not named
+	owners     map[string]owner  // of machines, DNS names and reporting clusters
+	manifests  map[string]owner  // by path of the written manifest
+	management map[string]string // names of management clusters by environment; "" if unnamed
 	problems   problem.List
 }
 
@@ -30,7 +29,7 @@ func newRegistry() *registry {
 	return &registry{owners: map[string]owner{}, manifests: map[string]owner{}, management: map[string]string{}}
 }
 
-// checkAcross reports what two manifests of an environment cannot both have.
+// checkAcross reports conflicts of manifests in one environment.
 func (r *resolver) checkAcross(all []*Manifest) {
 	g, projects := newRegistry(), map[string]*Manifest{}
 	for _, m := range all {
@@ -44,15 +43,15 @@ func (r *resolver) checkAcross(all []*Manifest) {
 	r.problems = append(r.problems, g.problems...)
 }
 
-// ownManagement is accepted by manifests of environments that have management clusters of their own.
+// ownManagement is the consequence that manifests accept if their environment has its
+// own management cluster.
 const ownManagement = "own-management-cluster"
 
-// CheckEnvironments reports what two environments cannot both have: machines and DNS names of manifests, names
-// of clusters that are bound to cluster types, and manifests with one namespace and name on one management
-// cluster. owns reports whether the output of an environment has one of them, by a name of
-// [provision.State.ListOwned], so that it keeps it; nil for none.
-// Of environments that all own it or do not, that one keeps it whose model comes first. The problems are by
-// the name of an environment that does not keep what it has.
+// CheckEnvironments reports conflicts of environments: machines, DNS names, bound
+// cluster names, and manifests with the same path on one management cluster. owns
+// reports whether an environment's output has a name of [provision.State.ListOwned], so
+// that it keeps it; it may be nil. Otherwise the first model keeps it. The problems are
+// by environment that does not keep its part.
 func CheckEnvironments(models []*model.Model, owns func(environment, name string) bool) map[string]problem.List {
 	g, problems := newRegistry(), map[string]problem.List{}
 	g.across = true
@@ -76,8 +75,8 @@ func CheckEnvironments(models []*model.Model, owns func(environment, name string
 	return problems
 }
 
-// addName reports a manifest that an earlier environment has too: surely one object if both name one management
-// cluster, and perhaps one if they do not say.
+// addName reports a manifest that an earlier environment has too: one object on a
+// common management cluster, or possibly one if that is unnamed.
 func (g *registry) addName(m *model.InputManifest) {
 	path := m.Written().Path()
 	first, twice := g.manifests[path]
@@ -100,7 +99,7 @@ func (g *registry) addName(m *model.InputManifest) {
 		"environment %s has a manifest %s too: on one management cluster they are one object, and the clusters of one of them are destroyed", first.environment, path)
 }
 
-// addOwners notes who keeps manifests, machines and DNS names whoever else has them.
+// addOwners records the environments that keep manifests, machines and DNS names.
 func (g *registry) addOwners(models []*model.Model, owns func(environment, name string) bool) {
 	for _, m := range models {
 		for _, manifest := range m.Clusters.Manifests {
@@ -122,13 +121,13 @@ func (g *registry) addOwners(models []*model.Model, owns func(environment, name 
 	}
 }
 
-// boundCluster is a cluster of a binding, and where that names it.
 type boundCluster struct {
 	binding *model.ClusterBinding
 	pos     problem.Pos
 }
 
-// listBound returns the clusters of a manifest that bindings name, by the names of [provision.State.ListOwned].
+// listBound returns a manifest's bound clusters by the names of
+// [provision.State.ListOwned].
 func listBound(m *model.InputManifest, bindings []*model.ClusterBinding) map[string]boundCluster {
 	all := map[string]boundCluster{}
 	for _, b := range bindings {
@@ -144,7 +143,7 @@ func listBound(m *model.InputManifest, bindings []*model.ClusterBinding) map[str
 	return all
 }
 
-// addReporters reports clusters of a manifest that another environment binds too.
+// addReporters reports clusters that another environment binds too.
 func (g *registry) addReporters(m *model.InputManifest, bindings []*model.ClusterBinding) {
 	bound := listBound(m, bindings)
 	for _, name := range slices.Sorted(maps.Keys(bound)) {
@@ -159,11 +158,10 @@ func (g *registry) addReporters(m *model.InputManifest, bindings []*model.Cluste
 	}
 }
 
-// addManifest reports what a manifest has and an earlier one has too.
 func (g *registry) addManifest(m *model.InputManifest) {
 	mine := map[[2]string]bool{}
 	for _, u := range m.Spec.ListUnique() {
-		if mine[[2]string{u.Owner, u.Name}] { // it was reported
+		if mine[[2]string{u.Owner, u.Name}] { // already reported
 			continue
 		}
 		mine[[2]string{u.Owner, u.Name}] = true
@@ -175,16 +173,14 @@ func (g *registry) addManifest(m *model.InputManifest) {
 		case !g.reports(first):
 		case u.IsDNS:
 			g.problems.Addf(pos, m.Subject(), "a DNS name leads to one load balancer: choose another one", "%s: %s is of %s too, at %s", u.Owner, u, g.describe(first), first.pos)
-		case first.manifest.Written() != m.Written(): // within one manifest it was reported
+		case first.manifest.Written() != m.Written(): // reported within one manifest
 			g.problems.Addf(pos, m.Subject(), "a machine is in one cluster: remove one of them", "%s: %s is in %s too, at %s", u.Owner, u, g.describe(first), first.pos)
 		}
 	}
 }
 
-// reports reports whether it is for this registry to report what an owner has too.
 func (g *registry) reports(o owner) bool { return (o.environment != g.environment) == g.across }
 
-// describe names the manifest of an owner.
 func (g *registry) describe(o owner) string {
 	if o.environment != g.environment {
 		return o.manifest.Subject() + " of environment " + o.environment

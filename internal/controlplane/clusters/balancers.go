@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// firstReserved is the first of the ports that Claudie keeps for itself on load balancers.
+	// firstReserved is the first load balancer port that Claudie reserves.
 	firstReserved = 64512
 	maxRoles      = 1018
 )
@@ -85,7 +85,6 @@ func (c *checker) checkLoadBalancers() {
 	}
 }
 
-// checkBalancerRoles reports roles that a load balancer cannot have, or not together.
 func (c *checker) checkBalancerRoles(what string, path fieldPath, lb *claudie.LoadBalancer) {
 	c.checkNames(what, path, lb.Roles, "role", c.index.roles.names())
 	switch {
@@ -116,12 +115,13 @@ func (c *checker) checkBalancerRoles(what string, path fieldPath, lb *claudie.Lo
 	}
 }
 
-// checkTargets reports target pools of a role that its cluster does not have, or that have no API server.
+// checkTargets reports target pools that the cluster lacks or that cannot serve the
+// API.
 func (c *checker) checkTargets(what string, path fieldPath, role *claudie.Role, cluster *claudie.Cluster) {
 	for _, name := range role.TargetPools {
 		control := slices.Contains(cluster.Pools.Control, name)
 		switch {
-		case !c.index.hasPool(name): // it was reported
+		case !c.index.hasPool(name): // already reported
 		case !control && !slices.Contains(cluster.Pools.Compute, name):
 			c.addf(path, "add the pool to the cluster, or remove it from the role", "%s: role %s targets pool %s, which cluster %s does not have", what, role.Name, name, cluster.Name)
 		case !control && role.IsAPI():
@@ -130,14 +130,12 @@ func (c *checker) checkTargets(what string, path fieldPath, role *claudie.Role, 
 	}
 }
 
-// checkDNSName reports a text that no DNS name can have.
 func (c *checker) checkDNSName(what string, path fieldPath, name string) {
 	if name != "" && kubename.Check(strings.ToLower(strings.TrimPrefix(name, "*."))) != nil {
 		c.addf(path, "letters, digits, hyphens and dots", "%s: a DNS name cannot be %q", what, name)
 	}
 }
 
-// checkDNS reports names under which a load balancer cannot be found.
 func (c *checker) checkDNS(what string, path fieldPath, lb *claudie.LoadBalancer) {
 	if at := path.child("dnsZone"); c.requireText(what, at, lb.DNS.Zone) {
 		c.checkDNSName(what, at, strings.TrimSuffix(lb.DNS.Zone, "."))

@@ -11,20 +11,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
-// variableName matches the name of a variable that Flux substitutes.
+// variableName matches a variable of Flux.
 var variableName = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
-// preparedFolder matches a folder of the output that stays as people write it.
+// preparedFolder matches an output folder that Fairlead does not change.
 var preparedFolder = regexp.MustCompile(`^\.[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
 
-// bindClusters sets the cluster types of clusters, and reports bindings of clusters or cluster types
-// that do not exist.
+// bindClusters sets the cluster types of clusters, and reports unknown clusters and
+// cluster types.
 func (r *resolver) bindClusters(all []*Manifest) {
 	var manifests []string
 	for _, m := range all {
 		manifests = append(manifests, m.Written().Path())
 	}
-	for _, m := range r.model.Clusters.Split { // also one that has no cluster
+	for _, m := range r.model.Clusters.Split { // also without clusters
 		manifests = append(manifests, m.Path())
 	}
 	slices.Sort(manifests)
@@ -41,7 +41,7 @@ func (r *resolver) bindClusters(all []*Manifest) {
 			return name != ref.Name || ref.Namespace != "" && ref.Namespace != namespace
 		})
 		switch {
-		case len(found) == 0 && b.Pos == b.InBase: // it is for other environments
+		case len(found) == 0 && b.Pos == b.InBase: // for other environments
 			continue
 		case len(found) == 0:
 			c.checkKnown("inputManifest", path, cmp.Or(ref.Namespace, "default")+"/"+ref.Name, "InputManifest", newNames(manifests))
@@ -55,13 +55,12 @@ func (r *resolver) bindClusters(all []*Manifest) {
 	r.checkReporters(all)
 }
 
-// boundUnit is a cluster that a binding may name, with the manifest that it is rendered in.
 type boundUnit struct {
 	*Unit
 	manifest *Manifest
 }
 
-// unitsOf returns the clusters of the manifest that is written at a path.
+// unitsOf returns the clusters of the manifest written at a path.
 func unitsOf(all []*Manifest, path string) []boundUnit {
 	var units []boundUnit
 	for _, m := range all {
@@ -75,21 +74,19 @@ func unitsOf(all []*Manifest, path string) []boundUnit {
 	return units
 }
 
-// isClusterID reports whether Claudie may call a cluster so.
 func isClusterID(id, cluster string) bool {
 	hash, found := strings.CutPrefix(id, strings.ToLower(cluster)+"-")
 	return found && clusterHash.MatchString(hash)
 }
 
-// findIDCommand returns the command that shows what Claudie calls a cluster.
 func findIDCommand(cluster string) string {
 	return "kubectl get secrets --namespace claudie --selector claudie.io/cluster=" + cluster
 }
 
-// clusterHash is what Claudie adds to the name of a cluster.
+// clusterHash is Claudie's suffix of a cluster id.
 var clusterHash = regexp.MustCompile(`^[a-z0-9]{7}$`)
 
-// checkClear reports a value that is a secret, or looks like one: values are published.
+// checkClear reports plaintext secrets, since values are published.
 func (c *checker) checkClear(what string, path fieldPath, key, value string) {
 	const hint = "put it into a Secret of the cluster type, and change it: it is in the history of the repository"
 	switch {
@@ -100,7 +97,8 @@ func (c *checker) checkClear(what string, path fieldPath, key, value string) {
 	}
 }
 
-// checkReporters reports clusters of one name that are bound in two manifests: clusters report by name.
+// checkReporters reports bound clusters with equal names, since clusters report by
+// name.
 func (r *resolver) checkReporters(all []*Manifest) {
 	first := map[string]*Manifest{}
 	for _, m := range all {
@@ -116,7 +114,6 @@ func (r *resolver) checkReporters(all []*Manifest) {
 	}
 }
 
-// bindManifest binds the clusters of the manifest that is written at a path.
 func (c *checker) bindManifest(manifest string, units []boundUnit, b *model.ClusterBinding) {
 	var clusters, types []string
 	for _, u := range units {

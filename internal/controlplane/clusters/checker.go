@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// checker reports what is wrong with one object.
 type checker struct {
 	*resolver
 	object   *model.Composed
@@ -21,16 +20,15 @@ type checker struct {
 	index    *index
 }
 
-// fieldPath is the way to a field of a spec: keys, and indexes of lists.
+// fieldPath is the path to a field: keys and list indexes.
 type fieldPath []any
 
-// child returns the path of a field inside of another.
 func (p fieldPath) child(steps ...any) fieldPath {
 	return append(p[:len(p):len(p)], steps...)
 }
 
-// The longest names, so that the names of nodes are at most 63 characters long: cluster, hash, pool,
-// hash and two digits.
+// Limits that keep names of nodes within 63 characters: cluster, hash, pool, hash and
+// two digits.
 const (
 	maxProviderName = 15
 	maxPoolName     = 14
@@ -38,7 +36,6 @@ const (
 	maxLabel        = kubename.MaxLabel
 )
 
-// maxListed is how many names a hint lists at most.
 const maxListed = 12
 
 const nameHint = "lower case letters, digits and hyphens, with a letter or digit at both ends"
@@ -51,7 +48,6 @@ func (c *checker) warnf(path fieldPath, hint, format string, args ...any) {
 	c.problems.Warnf(c.object.PositionOf(path...), c.subject(), hint, format, args...)
 }
 
-// subject returns the object that people write.
 func (c *checker) subject() string {
 	if c.manifest != nil && c.object == &c.manifest.Composed {
 		return c.manifest.Subject()
@@ -59,10 +55,9 @@ func (c *checker) subject() string {
 	return c.object.Subject()
 }
 
-// isWritten reports whether a field of the spec is written.
 func (c *checker) isWritten(path fieldPath) bool { return c.object.IsWritten(path...) }
 
-// String returns the keys at the end of the path, as a field of the nearest element of a list.
+// String returns the keys after the last list index.
 func (p fieldPath) String() string {
 	var keys []string
 	for _, step := range p {
@@ -76,14 +71,13 @@ func (p fieldPath) String() string {
 	return strings.Join(keys, ".")
 }
 
-// isMisread reports whether a field with the zero value has another one in the file, which is of a wrong
-// type: that was reported where the file was read.
+// isMisread reports whether a zero field has a value of a wrong type in the file, which
+// was reported when reading.
 func (c *checker) isMisread(path fieldPath) bool {
 	text, written := c.object.TextOf(path...)
 	return written && text != "" && text != "0" && text != "null" && text != "~"
 }
 
-// requireText reports a field without text, and returns whether it has one.
 func (c *checker) requireText(what string, path fieldPath, text string) bool {
 	if text == "" && !c.isMisread(path) {
 		c.addf(path, "", "%s%s is required", prefixOf(what), path)
@@ -91,7 +85,7 @@ func (c *checker) requireText(what string, path fieldPath, text string) bool {
 	return text != ""
 }
 
-// prefixOf returns how a sentence about a part of an object begins; "" if it is about all of it.
+// prefixOf returns the start of a sentence about what; "" for the whole object.
 func prefixOf(what string) string {
 	if what == "" {
 		return ""
@@ -99,7 +93,7 @@ func prefixOf(what string) string {
 	return what + ": "
 }
 
-// checkName reports a name that is too long or no DNS label. What has no name was reported.
+// checkName reports a name that is too long or not a DNS label.
 func (c *checker) checkName(kind string, path fieldPath, name string, limit int) {
 	switch {
 	case name == "":
@@ -111,27 +105,26 @@ func (c *checker) checkName(kind string, path fieldPath, name string, limit int)
 	}
 }
 
-// word matches names that become a part of the names of resources and files.
 var word = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$`)
 
-// checkWord reports a name that Claudie admits, and that the names of what it makes cannot have.
+// checkWord reports names that Claudie accepts but that break the names of its
+// resources.
 func (c *checker) checkWord(kind string, path fieldPath, name string) {
 	if name != "" && !word.MatchString(name) {
 		c.addf(path, "letters, digits, '-' and '_', with a letter or digit at both ends", "%s: the name cannot be %q", kind, name)
 	}
 }
 
-// nodeLabelSafe replaces what Claudie replaces in the values of labels.
+// nodeLabelSafe is Claudie's replacement in label values.
 var nodeLabelSafe = strings.NewReplacer(" ", "-", ":", "-", "_", "-")
 
-// checkPlace reports a region or a zone, which are labels of nodes, that no label can have.
+// checkPlace reports a region or zone that cannot be a node label.
 func (c *checker) checkPlace(what string, path fieldPath, text string) {
 	if text != "" && kubename.CheckLabelValue(nodeLabelSafe.Replace(text)) != nil {
 		c.addf(path, "", "%s: %s cannot be %q: it becomes a label of nodes", what, path, text)
 	}
 }
 
-// checkTwice reports a name that an earlier element of its list has.
 func (c *checker) checkTwice(kind string, path fieldPath, name string, seen map[string]fieldPath) {
 	if name == "" {
 		return
@@ -143,7 +136,6 @@ func (c *checker) checkTwice(kind string, path fieldPath, name string, seen map[
 	seen[name] = path
 }
 
-// checkNames reports names of a list that are there twice, or that nothing has.
 func (c *checker) checkNames(what string, path fieldPath, written []string, kind string, known names) {
 	seen := map[string]bool{}
 	for i, name := range written {
@@ -159,7 +151,6 @@ func (c *checker) checkNames(what string, path fieldPath, written []string, kind
 	}
 }
 
-// checkKnown reports a name that nothing has.
 func (c *checker) checkKnown(what string, path fieldPath, name, kind string, known names) bool {
 	if known.has(name) {
 		return true
@@ -173,7 +164,7 @@ func (c *checker) checkKnown(what string, path fieldPath, name, kind string, kno
 	return false
 }
 
-// checkSecret reports a Secret that is not named, that nothing provides, or that has not all keys.
+// checkSecret reports a Secret that is unnamed, not provided or lacks keys.
 func (c *checker) checkSecret(what string, path fieldPath, ref claudie.Reference, keys ...string) {
 	if ref.Name == "" || ref.Namespace == "" {
 		c.addf(path, "write both", "%s%s has no name, or no namespace", prefixOf(what), path)
@@ -206,17 +197,16 @@ func (c *checker) checkSecret(what string, path fieldPath, ref claudie.Reference
 	}
 }
 
-// HasExistingSecret reports whether the manifest says that the management cluster has a Secret.
+// HasExistingSecret reports whether the manifest declares that the management cluster
+// has a Secret.
 func (m *Manifest) HasExistingSecret(name string) bool {
 	return slices.Contains(splitWords(m.Annotations[model.ExistingSecretsAnnotation]), name)
 }
 
-// splitWords returns the words of a list with commas, spaces or lines between them.
 func splitWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 }
 
-// newNames returns the names that a field may have.
 func newNames(all []string) names {
 	return names{func(name string) bool { return slices.Contains(all, name) }, func() []string { return all }}
 }

@@ -1,13 +1,10 @@
-// Package clusters resolves the clusters that an environment provisions: what is written about them in
-// Claudie's InputManifests is checked, and each cluster is put together with its load balancers and its
-// cluster type.
+// Package clusters resolves the clusters that an environment provisions: it checks
+// Claudie's InputManifests, and joins each cluster with its load balancers and cluster
+// type.
 //
-// What the package keeps true:
-//   - A manifest that is returned without problems is one that Claudie's admission accepts, as far as the
-//     control plane can know, and every name in it is of something that exists.
-//   - Manifests are checked against each other: two of them never have the same machine, DNS name or
-//     project.
-//   - No problem holds a value of a Secret.
+// A manifest without problems passes Claudie's admission, as far as the control plane
+// can know, and refers only to things that exist. Two manifests never have the same
+// machine, DNS name or project. Problems contain no values of Secrets.
 package clusters
 
 import (
@@ -23,43 +20,44 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
-// The executors, which carry a manifest out.
+// The executors, which carry out manifests.
 const (
 	Claudie = "claudie"
 	Tofu    = "tofu"
 	CAPI    = "capi"
 )
 
-// Executors are all of them.
+// Executors has all executors.
 var Executors = []string{Claudie, Tofu, CAPI}
 
 // Manifest is one manifest of an environment.
 type Manifest struct {
 	*model.InputManifest
 	Executor string
-	// Decommissioned permits that clusters of the manifest are destroyed.
+	// Decommissioned permits the destruction of clusters.
 	Decommissioned bool
 	// Units are the clusters, in the order of the manifest.
 	Units []*Unit
 }
 
-// Project returns the name that Claudie gives the manifest. It must never change: another project is
-// another infrastructure.
+// Project returns Claudie's name of the manifest. It must never change: another project
+// is another infrastructure.
 func (m *Manifest) Project() string { return m.Namespace + "-" + m.Name }
 
-// PlanStack returns how a PlanApproval or a PlanRequest names the manifest, in the place of a stack.
+// PlanStack returns the name of the manifest in a PlanApproval or PlanRequest, in place
+// of a stack.
 func (m *Manifest) PlanStack() string { return "clusters/" + m.Project() }
 
 // Unit is a Kubernetes cluster with all load balancers that target it.
 type Unit struct {
 	*claudie.Cluster
 	LoadBalancers []*claudie.LoadBalancer
-	// Binding is the cluster type of the cluster; nil if none is written.
+	// Binding is the cluster's cluster type, or nil.
 	Binding *model.BoundCluster
 }
 
-// Resolve returns the manifests of a model, sorted by namespace and name. If a problem stops the
-// environment, they serve only to find more problems.
+// Resolve returns the manifests of a model, sorted by namespace and name. If a problem
+// stops the environment, they only serve to find more problems.
 func Resolve(m *model.Model) ([]*Manifest, problem.List) {
 	if m.Clusters.IsEmpty() && len(m.Clusters.Bindings) == 0 {
 		return nil, nil
@@ -85,7 +83,6 @@ func Resolve(m *model.Model) ([]*Manifest, problem.List) {
 	return all, r.problems
 }
 
-// resolver collects the problems of the manifests of a model.
 type resolver struct {
 	model    *model.Model
 	secrets  map[string]*model.Credential
@@ -99,7 +96,7 @@ func (r *resolver) resolveManifest(written *model.InputManifest) *Manifest {
 	if written.Annotations[model.SplitAnnotation] != "true" || written.Whole != nil {
 		c.checkProject()
 	}
-	if written.Whole == nil { // a part is sound if the whole is
+	if written.Whole == nil { // the whole manifest is checked instead
 		c.checkMetadata()
 		c.checkProviders()
 		c.checkPools()
@@ -114,8 +111,7 @@ func (r *resolver) resolveManifest(written *model.InputManifest) *Manifest {
 	return m
 }
 
-// WithSpec returns the manifest with another spec: its clusters are those of that spec, with the cluster
-// types that they have in this one.
+// WithSpec returns the manifest with another spec. Clusters keep their cluster types.
 func (m *Manifest) WithSpec(spec claudie.Spec) *Manifest {
 	written, other := *m.InputManifest, *m
 	written.Spec, other.InputManifest, other.Units = spec, &written, nil
@@ -131,7 +127,7 @@ func (m *Manifest) WithSpec(spec claudie.Spec) *Manifest {
 	return &other
 }
 
-// FindUnit returns the cluster of that name; nil if there is none.
+// FindUnit returns the cluster with that name, or nil.
 func (m *Manifest) FindUnit(cluster string) *Unit {
 	i := slices.IndexFunc(m.Units, func(u *Unit) bool { return u.Name == cluster })
 	if i < 0 {
@@ -140,13 +136,12 @@ func (m *Manifest) FindUnit(cluster string) *Unit {
 	return m.Units[i]
 }
 
-// acceptable are the consequences that a manifest may accept, and whether a name follows: of a cluster, or of a
-// namespace.
+// acceptable has the consequences that a manifest may accept, and whether the name of a
+// cluster or namespace follows.
 var acceptable = map[string]bool{
 	"move": true, "shrink-control-plane": true, "destroy-workloads": true, "reattach": true, "relocate": true, ownManagement: false,
 }
 
-// checkMetadata reports what the namespace and the annotations of a manifest cannot be.
 func (c *checker) checkMetadata() {
 	m := c.manifest
 	if !kubename.IsDNSLabel(m.Namespace) {
@@ -183,7 +178,6 @@ func (c *checker) checkMetadata() {
 	}
 }
 
-// checkProject reports a name that is too long.
 func (c *checker) checkProject() {
 	if project := c.manifest.Project(); len(project) > maxLabel {
 		c.addf(nil, "shorten the name or the namespace", "Claudie labels Secrets with %s: the namespace and the name are %d characters long together, and %d is the limit", project, len(project), maxLabel)

@@ -2,18 +2,17 @@ package clusters
 
 import "github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 
-// index finds the parts of a manifest by their names: there may be thousands of pools. Of parts with one
-// name it finds the first.
+// index finds parts by name, since there may be thousands of pools. It prefers the
+// first of duplicates.
 type index struct {
 	providers named[claudie.Provider]
 	dynamic   named[claudie.DynamicPool]
 	static    named[claudie.StaticPool]
 	clusters  named[claudie.Cluster]
 	roles     named[claudie.Role]
-	balancers map[string][]*claudie.LoadBalancer // by the cluster that they target
+	balancers map[string][]*claudie.LoadBalancer // by target cluster
 }
 
-// named is a list with what finds its elements by name.
 type named[T any] struct {
 	list   []string
 	byName map[string]*T
@@ -30,7 +29,6 @@ func newNamed[T any](all []T, nameOf func(*T) string) named[T] {
 	return n
 }
 
-// find returns the element of that name; nil if there is none.
 func (n *named[T]) find(name string) *T { return n.byName[name] }
 
 func newIndex(spec *claudie.Spec) *index {
@@ -49,12 +47,10 @@ func newIndex(spec *claudie.Spec) *index {
 	return x
 }
 
-// hasPool reports whether there is a pool of that name.
 func (x *index) hasPool(name string) bool {
 	return x.dynamic.find(name) != nil || x.static.find(name) != nil
 }
 
-// countNodes returns the fewest and the most nodes that a pool has; 0 for an unknown pool.
 func (x *index) countNodes(pool string) (fewest, most int) {
 	if p := x.dynamic.find(pool); p != nil {
 		return p.CountNodes()
@@ -65,7 +61,6 @@ func (x *index) countNodes(pool string) (fewest, most int) {
 	return 0, 0
 }
 
-// hasAPIRole reports whether a load balancer is the endpoint of the API server of its cluster.
 func (x *index) hasAPIRole(lb *claudie.LoadBalancer) bool {
 	for _, name := range lb.Roles {
 		if r := x.roles.find(name); r != nil && r.IsAPI() {
@@ -75,7 +70,7 @@ func (x *index) hasAPIRole(lb *claudie.LoadBalancer) bool {
 	return false
 }
 
-// names are those that a field may have.
+// names are the valid names of a field.
 type names struct {
 	has  func(name string) bool
 	list func() []string // for hints

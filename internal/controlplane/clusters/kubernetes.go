@@ -17,11 +17,11 @@ const (
 	maxNetwork  = 50
 )
 
-// reservedNetworks are the networks of every cluster that Claudie makes.
+// reservedNetworks are networks of every Claudie cluster.
 var reservedNetworks = []struct {
 	network netip.Prefix
 	of      string
-	clouds  bool // of machines in clouds only
+	clouds  bool // only of machines in clouds
 }{
 	{netip.MustParsePrefix("10.244.0.0/16"), "the network of pods", false},
 	{netip.MustParsePrefix("10.96.0.0/12"), "the network of services", false},
@@ -54,21 +54,20 @@ func (c *checker) checkClusters() {
 	c.checkStaticBalancers(users)
 }
 
-// versionPattern matches a version of Kubernetes.
 var versionPattern = regexp.MustCompile(`^v?1\.([0-9]{1,3})\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
-// versionWindow matches the first and the last minor version that are allowed.
 var versionWindow = regexp.MustCompile(`^1\.([0-9]{1,3})-1\.([0-9]{1,3})$`)
 
-// The minor versions of Kubernetes that the current version of Claudie takes, and those of Claudie up to
-// 0.15, in whose manifests providers have templates.
+// The minor versions of Kubernetes of the current Claudie, and of Claudie up to 0.15,
+// whose providers have templates.
 const (
 	firstMinor, lastMinor       = 34, 36
 	firstOldMinor, lastOldMinor = 33, 35
 )
 
-// versionRange returns the first and the last minor version of Kubernetes that the installed Claudie takes:
-// as annotated, or else by the dialect of the manifest. It is false if the annotation cannot be read.
+// versionRange returns the minor versions of Kubernetes that the installed Claudie
+// supports, by annotation or else by the manifest's dialect. It is false for an invalid
+// annotation.
 func (c *checker) versionRange() (first, last int, ok bool) {
 	old := slices.ContainsFunc(c.spec.Providers, func(p claudie.Provider) bool { return p.Templates != nil })
 	text, annotated := c.object.Annotations[model.VersionsAnnotation]
@@ -88,8 +87,8 @@ func (c *checker) versionRange() (first, last int, ok bool) {
 	return first, last, true
 }
 
-// checkDialect warns of an annotated range of versions that is not that of a Claudie which reads the templates
-// of the manifest's providers.
+// checkDialect warns if the annotated versions do not fit the Claudie that reads the
+// providers' templates.
 func (c *checker) checkDialect() {
 	text := c.object.Annotations[model.VersionsAnnotation]
 	_, last, ok := c.versionRange()
@@ -109,7 +108,6 @@ func (c *checker) checkDialect() {
 	}
 }
 
-// checkVersion reports a version that the installed Claudie does not take.
 func (c *checker) checkVersion(what string, path fieldPath, version string) {
 	if !c.requireText(what, path, version) {
 		return
@@ -133,7 +131,6 @@ func (c *checker) checkVersion(what string, path fieldPath, version string) {
 	}
 }
 
-// checkNetwork reports a network that cannot be that of the cluster's nodes.
 func (c *checker) checkNetwork(what string, path fieldPath, cluster *claudie.Cluster) {
 	if !c.requireText(what, path, cluster.Network) {
 		return
@@ -154,8 +151,6 @@ func (c *checker) checkNetwork(what string, path fieldPath, cluster *claudie.Clu
 	}
 }
 
-// countNodes returns the most nodes that a cluster and its load balancers have, and whether any of them
-// is made by a cloud.
 func (c *checker) countNodes(cluster *claudie.Cluster) (most int, dynamic bool) {
 	pools := slices.Concat(cluster.Pools.Control, cluster.Pools.Compute)
 	for _, lb := range c.index.balancers[cluster.Name] {
@@ -169,7 +164,6 @@ func (c *checker) countNodes(cluster *claudie.Cluster) (most int, dynamic bool) 
 	return most, dynamic
 }
 
-// checkClusterPools reports pools that a cluster cannot have.
 func (c *checker) checkClusterPools(what string, path fieldPath, cluster *claudie.Cluster) {
 	known := c.index.poolNames()
 	c.checkNames(what, path.child("control"), cluster.Pools.Control, "pool", known)
@@ -194,8 +188,7 @@ func (c *checker) checkClusterPools(what string, path fieldPath, cluster *claudi
 	}
 }
 
-// checkStaticUse reports static pools that are used more than once. Users are the clusters that have
-// each of them.
+// checkStaticUse reports static pools with several users. users maps pools to clusters.
 func (c *checker) checkStaticUse(what string, path fieldPath, cluster *claudie.Cluster, users map[string]string) {
 	for _, list := range []struct {
 		key   string
@@ -215,7 +208,7 @@ func (c *checker) checkStaticUse(what string, path fieldPath, cluster *claudie.C
 	}
 }
 
-// checkStaticBalancers reports static pools of load balancers that something else has too.
+// checkStaticBalancers reports static pools of load balancers with other users.
 func (c *checker) checkStaticBalancers(users map[string]string) {
 	for i := range c.spec.LoadBalancers.Clusters {
 		lb := &c.spec.LoadBalancers.Clusters[i]
@@ -231,7 +224,7 @@ func (c *checker) checkStaticBalancers(users map[string]string) {
 	}
 }
 
-// hasUserinfo reports whether a URL, with or without a scheme, has credentials.
+// hasUserinfo accepts URLs without a scheme.
 func hasUserinfo(text string) bool {
 	_, rest, found := strings.Cut(text, "://")
 	if !found {

@@ -35,7 +35,6 @@ func (c *checker) checkPools() {
 	}
 }
 
-// usedPools returns the names of the pools that clusters and load balancers have.
 func (c *checker) usedPools() map[string]bool {
 	used := map[string]bool{}
 	for _, cluster := range c.spec.Kubernetes.Clusters {
@@ -72,7 +71,6 @@ func (c *checker) checkDynamicPool(path fieldPath, p *claudie.DynamicPool) {
 	c.checkMachine(what, path.child("machineSpec"), p)
 }
 
-// checkProviderSpec reports a place where a pool cannot be.
 func (c *checker) checkProviderSpec(what string, path fieldPath, p *claudie.DynamicPool) {
 	c.requireText(what, path.child("region"), p.ProviderSpec.Region)
 	c.checkPlace(what, path.child("region"), p.ProviderSpec.Region)
@@ -83,7 +81,7 @@ func (c *checker) checkProviderSpec(what string, path fieldPath, p *claudie.Dyna
 	}
 	provider := c.index.providers.find(p.ProviderSpec.Name)
 	ability, known := claudie.FindAbility(provider.Type)
-	if !known { // it was reported
+	if !known { // already reported
 		return
 	}
 	if !ability.Nodes {
@@ -101,7 +99,6 @@ func (c *checker) checkProviderSpec(what string, path fieldPath, p *claudie.Dyna
 	}
 }
 
-// checkCount reports a number of nodes that a pool cannot have.
 func (c *checker) checkCount(what string, path fieldPath, p *claudie.DynamicPool) {
 	a := p.Autoscaler
 	switch {
@@ -128,7 +125,6 @@ func (c *checker) checkCount(what string, path fieldPath, p *claudie.DynamicPool
 	}
 }
 
-// checkMachine reports a description of machines that cannot be.
 func (c *checker) checkMachine(what string, path fieldPath, p *claudie.DynamicPool) {
 	spec := p.MachineSpec
 	if spec == nil {
@@ -146,10 +142,9 @@ func (c *checker) checkMachine(what string, path fieldPath, p *claudie.DynamicPo
 	}
 }
 
-// ownLabels are those that Claudie gives its nodes, and goes by.
+// ownLabels are set and used by Claudie.
 var ownLabels = []string{"claudie.io/nodepool", "claudie.io/provider", "claudie.io/provider-instance", "claudie.io/node-type", "claudie.io/spot"}
 
-// checkNodeMetadata reports labels, annotations and taints that nodes cannot have.
 func (c *checker) checkNodeMetadata(what string, path fieldPath, labels, annotations map[string]string, taints []claudie.Taint) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if slices.Contains(ownLabels, key) {

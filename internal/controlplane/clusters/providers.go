@@ -11,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// semanticVersion matches a tag of templates.
 var semanticVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
 func (c *checker) checkProviders() {
@@ -46,7 +45,6 @@ func (c *checker) checkProviderType(what string, path fieldPath, name string) cl
 	return ability
 }
 
-// checkTemplatesRef reports templates that nothing describes.
 func (c *checker) checkTemplatesRef(what string, path fieldPath, p *claudie.Provider) {
 	ref := p.TemplatesName()
 	if p.TemplatesRef != nil && p.TemplatesRef.Name == "" {
@@ -62,7 +60,6 @@ func (c *checker) checkTemplatesRef(what string, path fieldPath, p *claudie.Prov
 	c.checkKnown(what, path.child("templatesRef"), ref.Namespace+"/"+ref.Name, claudie.TemplateGitReferenceKind, newNames(known))
 }
 
-// checkInlineTemplates reports templates as older versions of Claudie have them.
 func (c *checker) checkInlineTemplates(what string, path fieldPath, p *claudie.Provider) {
 	if p.Templates == nil {
 		return
@@ -83,18 +80,15 @@ func (c *checker) checkInlineTemplates(what string, path fieldPath, p *claudie.P
 	}
 }
 
-// commitHash matches the id of a commit.
 var commitHash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// checkTemplates reports what is wrong with the TemplateGitReferences that manifests name, and with all
-// that are the environment's.
 func (r *resolver) checkTemplates(all []*Manifest) {
 	for _, t := range r.model.Clusters.Templates {
 		c := checker{resolver: r, object: &t.Composed}
 		for _, m := range all {
 			for i := range m.Spec.Providers {
 				if ref := m.Spec.Providers[i].TemplatesName(); ref.Namespace+"/"+ref.Name == t.Path() {
-					c.manifest = m // whose annotations may name the Secret
+					c.manifest = m // its annotations may name the Secret
 				}
 			}
 		}

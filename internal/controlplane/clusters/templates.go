@@ -8,17 +8,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// TemplateSource is a commit of a repository with templates that Claudie makes machines from.
+// TemplateSource is a commit of templates that Claudie makes machines from.
 type TemplateSource struct {
 	URL, Commit string
-	// Private is set if Claudie reads the repository with credentials of its own.
+	// Private is set if Claudie reads the repository with its own credentials.
 	Private bool
-	// By is what names the commit, at the line where it does so.
+	// By is the object that names the commit, at its line.
 	By model.Object
 }
 
-// ListTemplates returns the templates that the manifests of an environment have Claudie use, sorted by
-// where they are named. What names no repository or no commit is left out.
+// ListTemplates returns the templates of an environment's manifests, sorted by
+// position. It skips incomplete ones.
 func ListTemplates(m *model.Model) []TemplateSource {
 	var all []TemplateSource
 	add := func(by *model.Composed, path fieldPath, url, commit string, private bool) {

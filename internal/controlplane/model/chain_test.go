@@ -73,7 +73,7 @@ func showProgress(p *model.Progress) string {
 	for _, a := range p.Approvals {
 		fmt.Fprintf(&b, "approval %q: %s\n", a.Commit, a.Reason)
 	}
-	for _, r := range p.Releases {
+	for _, r := range p.HoldReleases {
 		fmt.Fprintf(&b, "release %q: %s\n", r.Commit, r.Reason)
 	}
 	for _, k := range p.Keys {

@@ -34,6 +34,7 @@ type Choice struct {
 	Priority int
 	// Required stops the environment if a unit has too few places.
 	Required bool
+	Decider  Decider
 	Pos      problem.Pos // of the annotation's value
 }
 
@@ -105,6 +106,12 @@ type choiceSpec struct {
 	Priority    numberText     `yaml:"priority"`
 	Unsatisfied string         `yaml:"unsatisfied"`
 	By          string         `yaml:"by"`
+	Config      yaml.Node      `yaml:"config"`
+	Enforce     *bool          `yaml:"enforce"`
+	Accept      string         `yaml:"accept"`
+	Placement   string         `yaml:"placement"`
+	Evaluate    string         `yaml:"evaluate"`
+	Partial     string         `yaml:"partial"`
 }
 
 type spreadSpec struct {
@@ -205,9 +212,7 @@ func (r *reader) readChoice(o Object, annotations annotations, problems *problem
 	c.Unit = UnitKind(d.oneOf("unit", s.Unit, string(UnitTarget), string(UnitWorkload), string(UnitPolicy)))
 	c.Required = d.oneOf("unsatisfied", s.Unsatisfied, "warn", "stop") == "stop"
 	c.Priority = d.readNumber(&s.Priority, "priority", 0, -maxPriority, maxPriority)
-	if d.oneOf("by", s.By, "fairlead", "ocm") != "fairlead" {
-		d.addAt("by", "remove it: Fairlead decides", "by: ocm is not supported yet")
-	}
+	c.Decider = d.readDecider(&s)
 	for i, n := range []int{len(s.Spread), len(s.Prefer), len(s.Avoid), len(s.Tolerate)} {
 		if n > maxChoiceItems {
 			field := []string{"spread", "prefer", "avoid", "tolerate"}[i]
@@ -236,7 +241,6 @@ func (r *reader) readChoice(o Object, annotations annotations, problems *problem
 	return c
 }
 
-// addAt adds a problem at a field of the annotation.
 func (a annotationText) addAt(field, hint, format string, args ...any) {
 	at := a.root
 	if key, _ := yamldoc.LookUpPair(a.root, field); key != nil {

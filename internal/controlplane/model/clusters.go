@@ -34,7 +34,6 @@ type ListedCluster struct {
 	typePos problem.Pos
 }
 
-// readClusterList reads the clusters of a ClusterList.
 func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*ListedCluster {
 	o, s, _ := readObject[clusterListSpec](r, n, kind, d)
 	if s.Closed {

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -111,13 +112,7 @@ func readPart[S any](r *reader, n *yaml.Node, kind string, d *decoder) *objectPa
 	d.pruned = true
 	o, _, meta := readObject[S](r, n, kind, d)
 	maps.DeleteFunc(o.Labels, func(key, _ string) bool { return strings.HasPrefix(key, OwnerLabelPrefix) })
-	p := &objectPart{Object: o, namespace: meta.Namespace, layer: r.layer.Kind, spec: &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line}}
-	_, spec := yamldoc.LookUpPair(n, "spec")
-	if spec != nil && d.budget >= 0 && yamldoc.ResolveAlias(spec).Kind == yaml.MappingNode {
-		copier := &decoder{problems: &problem.List{}, root: n, budget: nodeBudget}
-		p.spec = copier.copyNode(spec)
-	}
-	return p
+	return &objectPart{Object: o, namespace: meta.Namespace, layer: r.layer.Kind, spec: d.expandSpec(n)}
 }
 
 // copyNode returns a copy of a node without aliases, merge keys and keys that are given twice.
@@ -148,41 +143,46 @@ type composedPair struct{ base, env *objectPart }
 func composeObjects(parts []*objectPart, problems *problem.List) []Composed {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p *objectPart) bool { return p.Name == "" }) // it was reported
 	slices.SortFunc(parts, func(a, b *objectPart) int { return a.Pos.Compare(b.Pos) })
-	pairs := map[string]*composedPair{}
+	base, env := map[string]*objectPart{}, map[string]*objectPart{}
 	for _, p := range parts {
-		path := namespaceOf(p, parts) + "/" + p.Name
-		pair := pairs[path]
-		if pair == nil {
-			pair = &composedPair{}
-			pairs[path] = pair
-		}
-		place := &pair.env
+		path, places := namespaceOf(p, parts)+"/"+p.Name, env
 		if p.layer == Base {
-			place = &pair.base
+			places = base
 		}
-		if *place != nil {
-			problems.Addf(p.Pos, p.Subject(), "remove one of them, or give it another name", "there is another %s of this name at %s", p.Kind, (*place).Pos)
+		if other := places[path]; other != nil {
+			problems.Addf(p.Pos, p.Subject(), "remove one of them, or give it another name", "there is another %s of this name at %s", p.Kind, other.Pos)
 			continue
 		}
-		*place = p
+		places[path] = p
 	}
 	var all []Composed
-	for _, path := range sortedKeys(pairs) {
+	for _, path := range sortedKeys(env) {
 		namespace, _, _ := strings.Cut(path, "/")
-		all = append(all, pairs[path].compose(namespace))
+		pair := composedPair{base[namespace+"/"+blueprintName(&env[path].Object)], env[path]}
+		if pair.base == nil && pair.env.Annotations[BlueprintAnnotation] != "" {
+			addUnknownBlueprint(&pair.env.Object, list.Convert(sortedKeys(base), func(path string) string { return path[strings.Index(path, "/")+1:] }), problems)
+		}
+		all = append(all, pair.compose(namespace))
 	}
+	for _, path := range sortedKeys(base) {
+		if env[path] == nil {
+			namespace, _, _ := strings.Cut(path, "/")
+			all = append(all, composedPair{base: base[path]}.compose(namespace))
+		}
+	}
+	slices.SortFunc(all, func(a, b Composed) int { return strings.Compare(a.Path(), b.Path()) })
 	return all
 }
 
 // namespaceOf returns the namespace of an object. What an environment writes without one has that of
-// the base's object of its name, if there is one only.
+// its blueprint, if there is one only.
 func namespaceOf(p *objectPart, parts []*objectPart) string {
 	if p.namespace != "" || p.layer == Base {
 		return cmp.Or(p.namespace, defaultNamespace)
 	}
 	var found []string
 	for _, other := range parts {
-		if other.layer == Base && other.Name == p.Name {
+		if other.layer == Base && other.Name == blueprintName(&p.Object) {
 			found = append(found, other.namespace)
 		}
 	}
@@ -192,7 +192,6 @@ func namespaceOf(p *objectPart, parts []*objectPart) string {
 	return defaultNamespace
 }
 
-// compose returns the object that the parts make.
 func (p composedPair) compose(namespace string) Composed {
 	switch {
 	case p.base == nil:
@@ -219,7 +218,6 @@ func markNodes(n *yaml.Node, marked map[*yaml.Node]bool) {
 	}
 }
 
-// mergeNodes returns base with what over has in place of it.
 func mergeNodes(base, over *yaml.Node) *yaml.Node {
 	switch {
 	case base.Kind == yaml.MappingNode && over.Kind == yaml.MappingNode:

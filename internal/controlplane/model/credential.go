@@ -44,7 +44,6 @@ func (c *Credential) Path() string { return c.Namespace + "/" + c.SecretName }
 // IsExternal reports whether an operator on the cluster fetches the Secret.
 func (c *Credential) IsExternal() bool { return c.Kind != "Secret" }
 
-// isCredential reports whether an object may be a Credential.
 func isCredential(h header) bool {
 	group, _, _ := strings.Cut(h.apiVersion, "/")
 	return h.apiVersion == "v1" && h.kind == "Secret" || group == externalSecretGroup && h.kind == "ExternalSecret"
@@ -144,7 +143,6 @@ func externalKeys(n *yaml.Node) []string {
 	return keys
 }
 
-// keysOf returns the keys of a mapping inside an object.
 func keysOf(n *yaml.Node, path ...string) []string {
 	mapping := yamldoc.FindValue(n, path...)
 	if mapping == nil || mapping.Kind != yaml.MappingNode {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +18,6 @@ const DecisionFolder = ".fairlead/" + decisionFolderName
 
 const decisionFolderName = "decisions"
 
-// isDecisionFolder reports whether a folder is that of an environment's decisions.
 func isDecisionFolder(folder string) bool {
 	return folder == DecisionFolder || strings.HasSuffix(folder, "/"+DecisionFolder)
 }
@@ -29,14 +29,39 @@ const DecisionKind = "Decision"
 // the units.
 type Decision struct {
 	Object
-	Units map[string][]string
+	// By is who decided: "fairlead", or the name of a scheduler. From is where the scheduler is, and Question the
+	// digest of what it answered.
+	By, From, Question string
+	Units              map[string][]string
 	// Lines are where the units are written; nil if the decision was not read from a file.
 	Lines map[string]problem.Pos
 }
 
+// DecisionOf returns the decision of a policy; an empty one if there is none.
+func (m *Model) DecisionOf(p *Policy) *Decision {
+	if i, known := IndexOf(m.Decisions, p.Name); known {
+		return m.Decisions[i]
+	}
+	return &Decision{}
+}
+
+// WithDecision returns the model with another decision of a policy.
+func (m *Model) WithDecision(d *Decision) *Model {
+	c := *m
+	c.Decisions = slices.Clone(m.Decisions)
+	if i, known := IndexOf(c.Decisions, d.Name); known {
+		c.Decisions[i] = d
+	} else {
+		c.Decisions = slices.Insert(c.Decisions, i, d)
+	}
+	return &c
+}
+
 type decisionSpec struct {
-	By    string              `yaml:"by"`
-	Units map[string][]string `yaml:"units"`
+	By       string              `yaml:"by"`
+	From     string              `yaml:"from"`
+	Question string              `yaml:"of"`
+	Units    map[string][]string `yaml:"units"`
 }
 
 // readDecision reads a Decision. Elsewhere than in the folder of decisions it is ignored.
@@ -47,10 +72,7 @@ func (r *reader) readDecision(n *yaml.Node, h header, d *decoder) {
 		return
 	}
 	o, s, _ := readObject[decisionSpec](r, n, h.kind, d)
-	c := &Decision{Object: o, Units: map[string][]string{}, Lines: map[string]problem.Pos{}}
-	if s.By != "" && s.By != "fairlead" {
-		d.addProblem(n, "", "spec.by is %q, and this version knows fairlead only", s.By)
-	}
+	c := &Decision{Object: o, By: cmp.Or(s.By, DecidedByFairlead), From: s.From, Question: s.Question, Units: map[string][]string{}, Lines: map[string]problem.Pos{}}
 	_, spec := yamldoc.LookUpPair(n, "spec")
 	_, units := yamldoc.LookUpPair(spec, "units")
 	for name, types := range s.Units {
@@ -65,20 +87,27 @@ func (r *reader) readDecision(n *yaml.Node, h header, d *decoder) {
 
 const decisionComment = "# Written by Fairlead: what was chosen, so that it stays. An entry that is edited by hand is kept while it is fit.\n"
 
-// EncodeDecision returns the text of a decision: a line for each unit, sorted.
-func EncodeDecision(policy string, units map[string][]string) ([]byte, error) {
+// Equal reports whether another decision says the same.
+func (d *Decision) Equal(o *Decision) bool {
+	return d.By == o.By && d.From == o.From && d.Question == o.Question && maps.EqualFunc(d.Units, o.Units, slices.Equal)
+}
+
+// Encode returns the text of a decision: a line for each unit, sorted.
+func (d *Decision) Encode() ([]byte, error) {
 	mapping := &yaml.Node{Kind: yaml.MappingNode}
-	for _, name := range slices.Sorted(maps.Keys(units)) {
+	for _, name := range slices.Sorted(maps.Keys(d.Units)) {
 		types := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-		for _, t := range slices.Sorted(slices.Values(units[name])) {
+		for _, t := range slices.Sorted(slices.Values(d.Units[name])) {
 			types.Content = append(types.Content, textNode(t))
 		}
 		mapping.Content = append(mapping.Content, textNode(name), types)
 	}
-	text, err := EncodeObject(DecisionKind, policy, struct {
-		By    string     `yaml:"by"`
-		Units *yaml.Node `yaml:"units"`
-	}{"fairlead", mapping})
+	text, err := EncodeObject(DecisionKind, d.Name, struct {
+		By       string     `yaml:"by"`
+		From     string     `yaml:"from,omitempty"`
+		Question string     `yaml:"of,omitempty"`
+		Units    *yaml.Node `yaml:"units"`
+	}{cmp.Or(d.By, DecidedByFairlead), d.From, d.Question, mapping})
 	return append([]byte(decisionComment), text...), err
 }
 

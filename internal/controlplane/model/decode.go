@@ -19,7 +19,8 @@ import (
 
 // decoder reads YAML nodes into the spec structs of the kinds, strictly: an unknown field
 // is a problem. A field's name is its `yaml` tag;
-// `required:"true"` wants it to be there (it may be empty).
+// `required:"true"` wants it to be there (it may be empty), and `required:"whole"` does so of the whole object
+// if that has parts in several files.
 type decoder struct {
 	layer, file string
 	subject     string
@@ -32,6 +33,9 @@ type decoder struct {
 	foreign bool
 	// pruned is true if an API server drops unknown fields of the kind: one that is null changes nothing.
 	pruned bool
+	// missing takes what is required of the whole object, in place of problems: another part of it may have
+	// that. nil if there is no other part.
+	missing *problem.List
 	// folded is true if Flux delivers folded texts (>) as kustomize writes them.
 	folded bool
 }
@@ -188,12 +192,20 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 	}
 	for _, f := range fields {
 		if isRequired(f) && !seen[yamldoc.KeyOf(f)] {
-			d.addProblem(n, "", "%s is required", yamldoc.JoinPath(path, yamldoc.KeyOf(f)))
+			d.addMissing(n, f, yamldoc.JoinPath(path, yamldoc.KeyOf(f)))
 		}
 	}
 }
 
-func isRequired(f reflect.StructField) bool { return f.Tag.Get("required") == "true" }
+func (d *decoder) addMissing(n *yaml.Node, f reflect.StructField, path string) {
+	to := *d
+	if d.missing != nil && f.Tag.Get("required") == "whole" {
+		to.problems = d.missing
+	}
+	to.addProblem(n, "", "%s is required", path)
+}
+
+func isRequired(f reflect.StructField) bool { return f.Tag.Get("required") != "" }
 
 // locatedText is a text that remembers where it begins.
 type locatedText struct {
@@ -203,7 +215,10 @@ type locatedText struct {
 
 // textLine is the line of the first character of a scalar's text.
 func textLine(n *yaml.Node) int {
-	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+	switch isBlock := n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0; {
+	case isBlock && n.Line < 0: // of a blueprint
+		return n.Line - 1
+	case isBlock:
 		return n.Line + 1
 	}
 	return n.Line

@@ -23,7 +23,6 @@ func (d *droppedCounts) add(o droppedCounts) {
 	d.stops, d.warnings, d.files = d.stops+o.stops, d.warnings+o.warnings, d.files+o.files
 }
 
-// trimProblems returns the first problems of a list, and counts the others.
 func (d *droppedCounts) trimProblems(l problem.List) problem.List {
 	kept, stops, warnings := l.Trimmed(maxProblems)
 	d.stops, d.warnings = d.stops+stops, d.warnings+warnings

@@ -52,7 +52,7 @@ var Aliases = []string{AliasExternalSecret, AliasKyverno, AliasRecordedID}
 // ManifestAnnotations are all that Fairlead reads on an InputManifest.
 var ManifestAnnotations = []string{
 	ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation, AcceptAnnotation, CAPISettingsAnnotation, ModulesAnnotation,
-	SplitAnnotation, AliasAnnotation,
+	SplitAnnotation, AliasAnnotation, BlueprintAnnotation,
 }
 
 // ClaudieKinds are the kinds of Claudie that people write, sorted.
@@ -93,13 +93,10 @@ func IsTemplatesLayer(name string) bool { return strings.HasSuffix(name, templat
 
 // addLayers notes what of layers is needed beside the objects in them.
 func (m *Model) addLayers(layers []Layer) {
-	if len(m.Stacks.List) > 0 || m.Clusters.UsesModules() {
-		m.Stacks.addLayers(layers)
-	}
+	m.Stacks.addLayers(layers)
 	m.Clusters.addTemplateCommits(layers)
 }
 
-// addTemplateCommits notes the commits of templates.
 func (c *Clusters) addTemplateCommits(layers []Layer) {
 	for _, l := range layers {
 		if l.Kind != Files || !IsTemplatesLayer(l.Name) {
@@ -184,7 +181,6 @@ func (c *clusterParts) add(o *clusterParts) {
 	c.credentials = append(c.credentials, o.credentials...)
 }
 
-// readClaudieKind reads an object of one of Claudie's kinds.
 func (r *reader) readClaudieKind(n *yaml.Node, h header, d *decoder) {
 	d.subject = h.kind + "/" + nameOf(n)
 	c := &r.out.clusters

@@ -71,7 +71,7 @@ func refusePattern(pattern string) string {
 	return ""
 }
 
-// newLanes returns the lanes of a Promotion; nil if none are written, or with problems.
+// newLanes returns the lanes that an object has; nil if none are written, or with problems.
 func (r *reader) newLanes(s *lanesSpec, o Object, d *decoder) *Lanes {
 	if s == nil {
 		return nil
@@ -128,6 +128,5 @@ func (r *reader) newLanes(s *lanesSpec, o Object, d *decoder) *Lanes {
 	if len(*d.problems) > before {
 		return nil
 	}
-	d.problems.Warnf(lanes.Pos, d.subject, "fairlead explain promotion ENVIRONMENT shows what they would change", "lanes are not promoted by themselves yet: every commit is promoted as a whole")
 	return lanes
 }

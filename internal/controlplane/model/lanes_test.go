@@ -42,8 +42,8 @@ func TestLanes(t *testing.T) {
 		}
 		read := NewParser().Progress("", Layer{Kind: Base, Name: "promotion", Files: files})
 		stops, warnings := read.Problems.Count()
-		if stops != c.problems || (stops == 0) != (warnings == 1) || (stops == 0) != (read.Promotions[0].Lanes != nil) {
-			t.Errorf("%.100s: %v, want %d problems, or the warning that lanes do not move", c.lanes, read.Problems, c.problems)
+		if stops != c.problems || warnings > 0 || (stops == 0) != (read.Promotions[0].Lanes != nil) {
+			t.Errorf("%.100s: %v, want %d problems", c.lanes, read.Problems, c.problems)
 		}
 	}
 }

@@ -35,6 +35,7 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	m.Schemas = uniqueByName(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
 	m.Decisions = uniqueByName(all.decisions, problems, func(d *Decision) *Object { return &d.Object })
 	m.Measures = uniqueByName(all.measures, problems, func(m *Measures) *Object { return &m.Object })
+	all.stacks.List = all.stacks.takeBlueprints(all.stacks.blueprints, all)
 	m.Stacks = all.stacks.unique(problems)
 	m.Clusters = all.clusters.compose(all)
 	m.Ignored, m.Broken, m.disabled = all.ignored, all.broken, all.disabled
@@ -47,6 +48,7 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	if !m.Broken {
 		m.checkGitOpsRepo(problems)
 	}
+	m.placePolicies(&all.placements, problems)
 	m.checkClusters(all.progress.Clusters, problems)
 	if err := cmp.Or(kubename.Check(env), gitname.CheckBranch(env)); err != nil { // it is a part of names of branches
 		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)

@@ -95,7 +95,6 @@ type requests struct {
 	targets map[string]Amounts
 }
 
-// ofTarget returns what a target needs.
 func (r requests) ofTarget(target string) Amounts { return overrideAmounts(r.all, r.targets[target]) }
 
 // overWorkload returns what a target needs whose own annotation this is, where base is what its workload says.
@@ -114,7 +113,6 @@ func overrideAmounts(base, over Amounts) Amounts {
 	return both
 }
 
-// readRequests reads the requests of an annotation.
 func readRequests(annotations map[string]locatedText, subject string, at func(int) problem.Pos, problems *problem.List) requests {
 	value, written := annotations[RequestsAnnotation]
 	if !written {

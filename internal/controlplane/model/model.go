@@ -71,10 +71,12 @@ type Layer struct {
 	UnreadModules Unread
 }
 
-// displayName returns the layer's name in positions.
+// BaseLayer is the name of the base in positions.
+const BaseLayer = "base"
+
 func (l Layer) displayName() string {
 	if l.Kind == Base {
-		return "base"
+		return BaseLayer
 	}
 	return l.Name
 }

@@ -127,6 +127,12 @@ func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder
 		known = append(slices.Clip(ownAnnotations), RequestsAnnotation)
 	case claudie.InputManifestKind:
 		known = ManifestAnnotations
+	case claudie.TemplateGitReferenceKind, "ClusterBinding", "ClusterModules":
+		known = []string{BlueprintAnnotation}
+	case "Environment":
+		if d.foreign {
+			known = []string{BlueprintAnnotation}
+		}
 	}
 	if slices.Contains(known, key) || slices.Contains(ownAnnotations, key) {
 		return
@@ -152,7 +158,6 @@ func (r *reader) countClusters(o Object, n *yaml.Node, d *decoder) int {
 // maxClusters is how many clusters there may be of a type.
 const maxClusters = 100_000
 
-// readKalypso reads an object of one of the Kinds.
 func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
 	c := r.out
 	switch kind {
@@ -400,7 +405,6 @@ func (r *reader) newWrittenTarget(o Object, s deploymentTargetSpec, meta metadat
 	return t
 }
 
-// dependenciesOf returns the dependencies that annotations name.
 func dependenciesOf(annotations map[string]locatedText, at func(int) problem.Pos) []Dependency {
 	a := annotations[DependsOnAnnotation]
 	var out []Dependency

@@ -156,6 +156,7 @@ type content struct {
 	stacks        Stacks
 	clusters      clusterParts
 	decisions     []*Decision
+	placements    placementObjects
 	measures      []*Measures
 	ignored       map[string]int
 	disabled      []*Object // Flux does not apply them, and keeps their versions of before
@@ -180,6 +181,7 @@ func (c *content) add(o *content) {
 	c.stacks.add(&o.stacks)
 	c.clusters.add(&o.clusters)
 	c.progress.add(&o.progress)
+	c.placements.pages, c.placements.clusters = append(c.placements.pages, o.placements.pages...), append(c.placements.clusters, o.placements.clusters...)
 	c.decisions, c.measures = append(c.decisions, o.decisions...), append(c.measures, o.measures...)
 	c.disabled, c.broken = append(c.disabled, o.disabled...), c.broken || o.broken
 	c.problems = append(c.problems, o.problems...)
@@ -444,8 +446,9 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	switch {
 	case r.layer.Kind == TeamStacks && !(isNearEnvironment(h.kind) && isStackObject(group, "Environment", n)):
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
+	case r.layer.Kind == Decisions && r.readPlacementObject(n, h, d):
 	case r.layer.Kind == Decisions && (group != OwnGroup || h.kind != DecisionKind):
-		d.addProblem(n, "", "this folder holds Decisions, and nothing else")
+		d.addProblem(n, "", "this folder holds Decisions, PlacementDecisions and ManagedClusters, and nothing else")
 	case group == Group && version != Version:
 		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Kalypso have %s", h.apiVersion, APIVersion)
 	case group == Group && slices.Contains(generatedKinds, h.kind):

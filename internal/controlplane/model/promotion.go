@@ -30,10 +30,11 @@ var OwnKinds = []KindInfo{
 	{"Ephemeral", ephemeralSpec{}},
 	{"Freeze", freezeSpec{}},
 	{"Hold", holdSpec{}},
+	{HoldReleaseKind, holdReleaseSpec{}},
+	{lanesKind, laneRecordSpec{}},
 	{"PlanApproval", PlanApprovalSpec{}},
 	{"PlanRequest", PlanRequestSpec{}},
 	{"Promotion", promotionSpec{}},
-	{"Release", releaseSpec{}},
 	{"StackSettings", StackSettingsSpec{}},
 }
 
@@ -53,6 +54,9 @@ type stageSpec struct {
 	Limits limitsSpec    `yaml:"limits"`
 	Gates  []yaml.Node   `yaml:"gates"`
 	Proof  []yaml.Node   `yaml:"proof"`
+	Waves  []waveSpec    `yaml:"waves"`
+
+	Advance advanceSpec `yaml:"advance"`
 }
 
 type freezeSpec struct {
@@ -71,17 +75,19 @@ type exceptSpec struct {
 
 type holdSpec struct {
 	Reason string       `yaml:"reason" required:"true"`
+	Lane   string       `yaml:"lane"`
 	Scope  string       `yaml:"scope"`
 	Commit verbatimText `yaml:"commit"`
 }
 
 type approvalSpec struct {
 	Commit   verbatimText `yaml:"commit"`
+	Lane     string       `yaml:"lane"`
 	Removals verbatimText `yaml:"removals"`
 	Reason   string       `yaml:"reason"`
 }
 
-type releaseSpec struct {
+type holdReleaseSpec struct {
 	Commit verbatimText `yaml:"commit" required:"true"`
 	Reason string       `yaml:"reason"`
 }
@@ -129,7 +135,12 @@ type Stage struct {
 	// Gates must be satisfied before the environment gets a commit, Proof before the
 	// commit counts as verified in it. Proof is nil if none is written.
 	Gates, Proof []GateSpec
-	Pos          problem.Pos
+	// Waves are the parts of the environment that change one after the other; nil for none.
+	Waves   []Wave
+	Advance Advance
+	// RestBudget is the budget of the cluster types that no wave takes; nil for none.
+	RestBudget *Budget
+	Pos        problem.Pos
 }
 
 // Queue selects which of several waiting commits an environment gets.
@@ -160,6 +171,7 @@ type GateSpec struct {
 const (
 	ScopeOutput    = "output"    // promotions, and every other change of the output; the default
 	ScopePromotion = "promotion" // promotions only
+	ScopeWaves     = "waves"     // of holds: no other wave is proposed
 )
 
 // Freeze is a time in which environments do not change.
@@ -176,6 +188,7 @@ type Freeze struct {
 type Hold struct {
 	Object
 	Reason string
+	Lane   string // "" for the whole environment; a lane keeps its commit
 	Scope  string // one of the scopes
 	Commit string // "" for the one that it has
 }
@@ -185,16 +198,23 @@ type Hold struct {
 type Approval struct {
 	Object
 	Commit   string // "" if it is of removals
+	Lane     string // the only lane that may get the commit; "" for the whole commit
 	Removals string // the change, as the pull request of the output names it; "" if it is of a commit
 	Reason   string
 }
 
-// Release ends the hold of an environment whose record was taken back by a commit of its
+// HoldRelease ends the hold of an environment whose record was reverted by a commit of its
 // branch.
-type Release struct {
+type HoldRelease struct {
 	Object
 	Commit, Reason string
 }
+
+// HoldReleaseKind is the kind of a [HoldRelease], and earlierHoldRelease its earlier name.
+const (
+	HoldReleaseKind    = "HoldRelease"
+	earlierHoldRelease = "Release"
+)
 
 // ClusterKey says which key a cluster has: the cluster is the one of the object's name.
 type ClusterKey struct {
@@ -224,14 +244,16 @@ type Ephemeral struct {
 // Progress is what people have written about promotion. It is no part of a [Model]: it
 // decides when a commit is rendered, and not the content.
 type Progress struct {
-	Promotions []*Promotion
-	Freezes    []*Freeze
-	Holds      []*Hold
-	Approvals  []*Approval
-	Ephemerals []*Ephemeral
-	Releases   []*Release
-	Keys       []*ClusterKey
-	Clusters   []*ListedCluster // see ListClusters
+	Promotions   []*Promotion
+	Freezes      []*Freeze
+	Holds        []*Hold // of whole environments
+	LaneHolds    []*Hold
+	Approvals    []*Approval
+	Ephemerals   []*Ephemeral
+	HoldReleases []*HoldRelease
+	Keys         []*ClusterKey
+	Lanes        []*LaneRecord
+	Clusters     []*ListedCluster // see ListClusters
 	// ClosedLists are the ClusterLists, as "Kind/name", that say that only listed clusters count.
 	ClosedLists []string
 	Problems    problem.List
@@ -241,10 +263,12 @@ func (p *Progress) add(o *Progress) {
 	p.Promotions = append(p.Promotions, o.Promotions...)
 	p.Freezes = append(p.Freezes, o.Freezes...)
 	p.Holds = append(p.Holds, o.Holds...)
+	p.LaneHolds = append(p.LaneHolds, o.LaneHolds...)
 	p.Approvals = append(p.Approvals, o.Approvals...)
 	p.Ephemerals = append(p.Ephemerals, o.Ephemerals...)
-	p.Releases = append(p.Releases, o.Releases...)
+	p.HoldReleases = append(p.HoldReleases, o.HoldReleases...)
 	p.Keys = append(p.Keys, o.Keys...)
+	p.Lanes = append(p.Lanes, o.Lanes...)
 	p.Clusters = append(p.Clusters, o.Clusters...)
 	p.ClosedLists = append(p.ClosedLists, o.ClosedLists...)
 	p.Problems = append(p.Problems, o.Problems...)
@@ -277,17 +301,31 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		p.Freezes = append(p.Freezes, r.newFreeze(o, s, d, n))
 	case "Hold":
 		o, s, _ := readObject[holdSpec](r, n, h.kind, d)
-		p.Holds = append(p.Holds, &Hold{o, s.Reason, d.parseScope(n, s.Scope), string(s.Commit)})
+		hold := &Hold{o, s.Reason, s.Lane, d.parseHoldScope(n, s.Scope), string(s.Commit)}
+		if s.Lane == "" {
+			p.Holds = append(p.Holds, hold)
+			break
+		}
+		p.LaneHolds = append(p.LaneHolds, hold)
+		if s.Scope == ScopeOutput || s.Scope == ScopeWaves {
+			d.addProblem(n, "remove spec.scope, or spec.lane to hold every change of the output", "the hold of a lane cannot have scope %s: it keeps the commit of the lane", s.Scope)
+		}
 	case "Approval":
 		o, s, _ := readObject[approvalSpec](r, n, h.kind, d)
 		if (s.Commit == "") == (s.Removals == "") {
 			d.addProblem(n, "set spec.commit to a commit of the base, or spec.removals to the name that the pull request of the output shows",
 				"an Approval names either a commit or removals")
 		}
-		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), string(s.Removals), s.Reason})
-	case "Release":
-		o, s, _ := readObject[releaseSpec](r, n, h.kind, d)
-		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
+		if s.Lane != "" && s.Commit == "" {
+			d.addProblem(n, "remove spec.lane", "removals are approved for the whole environment")
+		}
+		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), s.Lane, string(s.Removals), s.Reason})
+	case HoldReleaseKind, earlierHoldRelease:
+		o, s, _ := readObject[holdReleaseSpec](r, n, h.kind, d)
+		if h.kind == earlierHoldRelease {
+			d.problems.Warnf(d.positionOf(n), d.subject, "write kind: "+HoldReleaseKind, "kind "+earlierHoldRelease+" is the earlier name of "+HoldReleaseKind)
+		}
+		p.HoldReleases = append(p.HoldReleases, &HoldRelease{o, string(s.Commit), s.Reason})
 	case "StackSettings", "PlanApproval", "PlanRequest":
 		r.readOwnStackKind(n, h.kind, d)
 	case "ClusterBinding":
@@ -299,6 +337,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	case "ClusterKey":
 		o, s, _ := readObject[clusterKeySpec](r, n, h.kind, d)
 		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Retired, s.Adopted, s.Environments, s.Reason})
+	case lanesKind:
+		p.Lanes = append(p.Lanes, r.readLaneRecord(n, d))
 	case "ClusterList":
 		p.Clusters = append(p.Clusters, r.readClusterList(n, h.kind, d)...)
 	case "Ephemeral":
@@ -350,11 +390,16 @@ func (r *reader) newPromotion(o Object, s promotionSpec, d *decoder) *Promotion 
 			stage.After = append(stage.After, name.Text)
 		}
 		d.checkOneOf(stage.Pos, "record", e.Record, "direct", "pull-request")
-		d.checkOneOf(stage.Pos, "merge", e.Merge, "manual", "when-green", "direct")
+		d.checkOneOf(stage.Pos, "merge", e.Merge, mergeChoices...)
 		stage.Limits = e.Limits.overrideLimits(p.Limits, stage.Pos, d)
 		stage.Gates, stage.Proof = d.decodeGates(e.Gates), d.decodeGates(e.Proof)
 		if e.Proof != nil && stage.Proof == nil {
 			stage.Proof = []GateSpec{}
+		}
+		stage.Advance, stage.RestBudget = e.Advance.parse(stage.Pos, d)
+		stage.Waves = newWaves(r, e.Waves, stage.RestBudget, d)
+		if p.External && len(stage.Waves) > 0 {
+			d.problems.Addf(stage.Waves[0].Pos, d.subject, "remove external, or the waves", "%s cannot have waves while others promote (external: true)", stage.Name)
 		}
 		p.Stages = append(p.Stages, stage)
 	}

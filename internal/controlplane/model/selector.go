@@ -79,11 +79,72 @@ func (r Requirement) String() string {
 	return fmt.Sprintf("%s %s (%s)", r.Key, strings.ToLower(string(r.Operator)), strings.Join(r.Values, ","))
 }
 
+// everything is the Selector that selects everything, as text.
+const everything = "everything"
+
+// ParseSelector parses what [Selector.String] returns, and what kubectl takes: key=value, key!=value, key, !key,
+// key in (a,b) and key notin (a,b), separated by commas. "" selects everything.
+func ParseSelector(text string) (s Selector, ok bool) {
+	if text == "" || text == everything {
+		return s, true
+	}
+	for rest, more := text, true; more; {
+		var part string
+		part, rest, more = cutRequirement(rest)
+		r, ok := parseRequirement(strings.TrimSpace(part))
+		if !ok {
+			return Selector{}, false
+		}
+		s.Requirements = append(s.Requirements, r)
+	}
+	return s, true
+}
+
+// cutRequirement cuts a text at the first comma that is not in parentheses.
+func cutRequirement(text string) (part, rest string, more bool) {
+	depth := 0
+	for i, c := range text {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ',' && depth == 0:
+			return text[:i], text[i+1:], true
+		}
+	}
+	return text, "", false
+}
+
+func parseRequirement(text string) (r Requirement, ok bool) {
+	key, value, equals := strings.Cut(text, "=")
+	name, list, listed := strings.Cut(text, "(")
+	switch words := strings.Fields(name); {
+	case listed && len(words) == 2 && strings.HasSuffix(list, ")"):
+		r.Key, r.Operator = words[0], map[string]Operator{"in": In, "notin": NotIn}[words[1]]
+		for v := range strings.SplitSeq(strings.TrimSuffix(list, ")"), ",") {
+			r.Values = append(r.Values, strings.TrimSpace(v))
+		}
+		if r.Operator == "" {
+			return r, false
+		}
+	case equals && strings.HasSuffix(key, "!"):
+		r = Requirement{strings.TrimSuffix(key, "!"), NotIn, []string{value}}
+	case equals:
+		r = Requirement{key, In, []string{strings.TrimPrefix(value, "=")}}
+	case strings.HasPrefix(text, "!"):
+		r = Requirement{Key: text[1:], Operator: DoesNotExist}
+	default:
+		r = Requirement{Key: text, Operator: Exists}
+	}
+	return r, r.Key != "" && !strings.ContainsAny(r.Key, "! ()")
+}
+
 // String returns the requirements as kubectl writes them; "everything" if there
 // are none.
 func (s Selector) String() string {
 	if len(s.Requirements) == 0 {
-		return "everything"
+		return everything
 	}
 	parts := make([]string, len(s.Requirements))
 	for i, r := range s.Requirements {

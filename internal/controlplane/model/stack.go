@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,7 +24,6 @@ var stackSchemas = map[string]string{"Environment": "Stack", "Team": "Team", "Co
 // StackAPIVersions returns the apiVersions of CloudKnit's kinds, the newest first.
 func StackAPIVersions() []string { return slices.Clone(stackAPIVersions) }
 
-// isStackGroup reports whether a group is one of CloudKnit's.
 func isStackGroup(group string) bool {
 	return slices.ContainsFunc(stackAPIVersions, func(v string) bool { return strings.HasPrefix(v, group+"/") })
 }
@@ -64,34 +62,54 @@ type Stack struct {
 	StackSpec
 	// Stopped is true if the object has problems: some of it may be missing.
 	Stopped bool
+	// Blueprint is the stack of the base that this one is merged over; nil if it is all written here.
+	Blueprint *Blueprint
+
+	spec    *yaml.Node   // as it is written here, without aliases
+	missing problem.List // what is required, and may be in a blueprint
 }
 
 // Path identifies the stack among all stacks, as "team/environment".
 func (s *Stack) Path() string { return s.TeamName.Text + "/" + s.EnvName.Text }
 
-// PositionAt returns the position of a line of the stack's file.
+// PositionAt returns the position of a line of the stack's file. The lines of its blueprint are negative: they
+// are complements of the numbers there.
 func (s *Stack) PositionAt(line int) problem.Pos {
+	if s.isOfBlueprint(line) {
+		return problem.Pos{Layer: s.Blueprint.Pos.Layer, File: s.Blueprint.Pos.File, Line: ^line}
+	}
 	return problem.Pos{Layer: s.Pos.Layer, File: s.Pos.File, Line: line}
 }
+
+// LayerAt returns the name of the layer that has a line of the stack: its own, or that of its blueprint.
+func (s *Stack) LayerAt(line int) string { return s.PositionAt(line).Layer }
+
+// IsWrittenIn reports whether a position is in the file of the stack, or in that of its blueprint.
+func (s *Stack) IsWrittenIn(pos problem.Pos) bool {
+	isIn := func(p problem.Pos) bool { return pos.Layer == p.Layer && pos.File == p.File }
+	return isIn(s.Pos) || s.Blueprint != nil && isIn(s.Blueprint.Pos)
+}
+
+func (s *Stack) isOfBlueprint(line int) bool { return line < 0 && s.Blueprint != nil }
 
 // StackSpec is the spec of CloudKnit's Environment. It is a superset of the schema of its custom
 // resource: what its README writes instead has fields too.
 type StackSpec struct {
-	TeamName           Text              `yaml:"teamName" required:"true"`
-	EnvName            Text              `yaml:"envName" required:"true"`
+	TeamName           Text              `yaml:"teamName" required:"whole"`
+	EnvName            Text              `yaml:"envName" required:"whole"`
 	Description        string            `yaml:"description"`
 	AutoApprove        bool              `yaml:"autoApprove"`
 	Teardown           bool              `yaml:"teardown"`
 	Workspace          string            `yaml:"workspace"`
 	Zlocals            []StackLocal      `yaml:"zlocals"`
 	SelectiveReconcile *SelectiveSpec    `yaml:"selectiveReconcile"`
-	Components         []*StackComponent `yaml:"components" required:"true"`
+	Components         []*StackComponent `yaml:"components" required:"whole"`
 }
 
 // StackLocal is a name that stands for a text: ${zlocals.name}.
 type StackLocal struct {
 	Name  Text   `yaml:"name" required:"true"`
-	Value string `yaml:"value" required:"true"`
+	Value string `yaml:"value" required:"whole"`
 	Type  string `yaml:"type"`
 }
 
@@ -105,7 +123,7 @@ type SelectiveSpec struct {
 // StackComponent is one part of a stack.
 type StackComponent struct {
 	Name              Text            `yaml:"name" required:"true"`
-	Type              Text            `yaml:"type" required:"true"`
+	Type              Text            `yaml:"type" required:"whole"`
 	Subtype           Text            `yaml:"subtype"`
 	Module            *StackModule    `yaml:"module"`
 	Source            *ChartSource    `yaml:"source"`
@@ -129,16 +147,32 @@ func (c *StackComponent) IsToBeDestroyed() bool { return c.Destroy != nil && *c.
 
 // StackModule is the Terraform module of a component.
 type StackModule struct {
-	Source  Text   `yaml:"source" required:"true"`
+	Source  Text   `yaml:"source" required:"whole"`
 	Name    string `yaml:"name"`
 	Path    string `yaml:"path"`
 	Version Text   `yaml:"version"`
 }
 
+// LocalFolder returns the folder of a module that is in a layer of the environment itself: in that which names it, or,
+// where the source is "base", in the base. false is for a module in another repository.
+func (m *StackModule) LocalFolder() (folder string, local bool) {
+	source := strings.TrimSpace(m.Source.Text)
+	switch {
+	case m.IsOfBase():
+		source = "."
+	case source != "." && !strings.HasPrefix(source, "./"):
+		return "", false
+	}
+	return path.Join(source, m.Path), true
+}
+
+// IsOfBase reports whether the source of the module is the base, whichever layer names it.
+func (m *StackModule) IsOfBase() bool { return strings.TrimSpace(m.Source.Text) == BaseLayer }
+
 // ChartSource is the chart of a Helm component, as CloudKnit's README writes it: a folder of a Git
 // repository, or a chart of a chart repository.
 type ChartSource struct {
-	Repo    Text   `yaml:"repo" required:"true"`
+	Repo    Text   `yaml:"repo" required:"whole"`
 	Path    string `yaml:"path"`
 	Ref     string `yaml:"ref"`
 	Chart   string `yaml:"chart"`
@@ -153,13 +187,13 @@ type StackTag struct {
 
 // AWSSpec configures the AWS provider of a component.
 type AWSSpec struct {
-	Region     string      `yaml:"region" required:"true"`
+	Region     string      `yaml:"region" required:"whole"`
 	AssumeRole *AssumeRole `yaml:"assumeRole"`
 }
 
 // AssumeRole is the role that the AWS provider of a component assumes.
 type AssumeRole struct {
-	RoleARN     string `yaml:"roleArn" required:"true"`
+	RoleARN     string `yaml:"roleArn" required:"whole"`
 	SessionName string `yaml:"sessionName"`
 	ExternalID  string `yaml:"externalId"`
 }
@@ -167,7 +201,7 @@ type AssumeRole struct {
 // VariablesFile is a file of variables. Without a source it is in the repository of the stack.
 type VariablesFile struct {
 	Source Text   `yaml:"source"`
-	Path   Text   `yaml:"path" required:"true"`
+	Path   Text   `yaml:"path" required:"whole"`
 	Ref    string `yaml:"ref"`
 }
 
@@ -183,7 +217,7 @@ type OverlayFiles struct {
 // OverlayData is one such file with its content.
 type OverlayData struct {
 	Name Text `yaml:"name" required:"true"`
-	Data Text `yaml:"data" required:"true"`
+	Data Text `yaml:"data" required:"whole"`
 }
 
 // StackVariable is an input of a component's module, or a value of its chart.
@@ -196,8 +230,8 @@ type StackVariable struct {
 // StackSecret is an input whose value is a parameter of AWS Systems Manager.
 type StackSecret struct {
 	Name  Text   `yaml:"name" required:"true"`
-	Scope Text   `yaml:"scope" required:"true"`
-	Key   string `yaml:"key" required:"true"`
+	Scope Text   `yaml:"scope" required:"whole"`
+	Key   string `yaml:"key" required:"whole"`
 }
 
 // StackOutput is an output of a component's module that other components may use.
@@ -254,49 +288,6 @@ type StackRunner struct {
 	WaitImage string `yaml:"waitImage"`
 }
 
-// PlanApproval is a person's approval of one plan of one component. The person is the author of the
-// commit that added it.
-type PlanApproval struct {
-	Object
-	PlanApprovalSpec
-}
-
-// PlanApprovalSpec is the spec of a PlanApproval.
-type PlanApprovalSpec struct {
-	Stack     string       `yaml:"stack" required:"true"`
-	Component string       `yaml:"component" required:"true"`
-	Plan      verbatimText `yaml:"plan" required:"true"`
-	Inputs    verbatimText `yaml:"inputs" required:"true"`
-	// Output is a commit of the output branch at which the plan was read: from there on the
-	// component has made no other plan.
-	Output verbatimText `yaml:"output" required:"true"`
-	// Digest is that of the plan that was read; "" if plans are not compared.
-	Digest string `yaml:"digest"`
-	Reason string `yaml:"reason"`
-}
-
-// planDigest matches the digests of plans.
-var planDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
-// IsPlanDigest reports whether a text can be the digest of a plan.
-func IsPlanDigest(text string) bool { return planDigest.MatchString(text) }
-
-// PlanRequest asks for another plan of one component, which is made of the same inputs: what was applied
-// has changed since.
-type PlanRequest struct {
-	Object
-	PlanRequestSpec
-}
-
-// PlanRequestSpec is the spec of a PlanRequest.
-type PlanRequestSpec struct {
-	Stack     string `yaml:"stack" required:"true"`
-	Component string `yaml:"component" required:"true"`
-	// After is the commit of the root module that was applied.
-	After  verbatimText `yaml:"after" required:"true"`
-	Reason string       `yaml:"reason"`
-}
-
 // Stacks is what a model holds of stacks. Its lists are sorted by name.
 type Stacks struct {
 	List      []*Stack
@@ -307,16 +298,20 @@ type Stacks struct {
 	Requests  []*PlanRequest
 	// Unread are those that are written where nothing can be read.
 	Unread []UnreadStacks
+	// Blueprints are the stacks of the base, with the components that they have themselves.
+	Blueprints []*Stack
+	blueprints []*stackBlueprint
 	// Stopped are the problems of reading them that stop stacks, and not the environment: what has one, or
 	// what it approves, is not rendered.
 	Stopped problem.List
-	// Layers are those of the environment by their names in positions, if there is a stack, or a
-	// manifest that modules carry out: these name files of them.
+	// Layers are those of the environment by their names in positions: stacks, and manifests that modules
+	// carry out, name files of them.
 	Layers map[string]Layer
 }
 
 func (s *Stacks) add(o *Stacks) {
 	s.List = append(s.List, o.List...)
+	s.blueprints = append(s.blueprints, o.blueprints...)
 	s.Teams = append(s.Teams, o.Teams...)
 	s.Companies = append(s.Companies, o.Companies...)
 	s.Settings = append(s.Settings, o.Settings...)
@@ -325,7 +320,6 @@ func (s *Stacks) add(o *Stacks) {
 	s.Unread = append(s.Unread, o.Unread...)
 }
 
-// addLayers sets the layers.
 func (s *Stacks) addLayers(layers []Layer) {
 	s.Layers = map[string]Layer{}
 	for _, l := range layers {
@@ -333,7 +327,6 @@ func (s *Stacks) addLayers(layers []Layer) {
 	}
 }
 
-// readStackKind reads an object of one of CloudKnit's kinds.
 func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 	d.subject, d.foreign = h.kind+"/"+nameOf(n), true
 	s := &r.out.stacks
@@ -341,7 +334,7 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 	case r.layer.Kind == Workloads:
 		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
 	case isNearEnvironment(h.kind) && r.layer.Kind != Env && r.layer.Kind != TeamStacks:
-		d.addProblem(n, "write it on the branch of one environment", "it would be in all environments, which would share the state of its components")
+		s.blueprints = append(s.blueprints, r.readBlueprint(n, h, d))
 	case isNearEnvironment(h.kind):
 		if read := r.readStack(n, h, d); read != nil {
 			s.List = append(s.List, read)
@@ -436,8 +429,11 @@ func (r *reader) readStack(n *yaml.Node, h header, d *decoder) *Stack {
 	if h.kind != "Environment" {
 		addKindProblem(n, h, d)
 	}
-	o, spec, meta := readObject[StackSpec](r, n, "Environment", d)
-	s := &Stack{Object: o, Namespace: meta.Namespace, StackSpec: spec}
+	var missing problem.List
+	own := *d
+	own.missing = &missing
+	o, spec, meta := readObject[StackSpec](r, n, "Environment", &own)
+	s := &Stack{Object: o, Namespace: meta.Namespace, StackSpec: spec, spec: d.unfoldedSpec(n), missing: missing}
 	stops := s.stops()
 	team, ofTeam := strings.CutPrefix(r.layer.Name, TeamLayerPrefix)
 	isForeign := ofTeam && r.layer.Kind == TeamStacks && s.TeamName.Text != "" && s.TeamName.Text != team
@@ -460,40 +456,4 @@ func (r *reader) readStack(n *yaml.Node, h header, d *decoder) *Stack {
 // addVersionProblem reports an apiVersion that CloudKnit does not have.
 func addVersionProblem(n *yaml.Node, h header, d *decoder) {
 	d.addProblem(n, cmp.Or(problem.DidYouMean(h.apiVersion, stackAPIVersions), "the newest is "+stackAPIVersions[0]), "apiVersion %s is not known; CloudKnit has %s", h.apiVersion, strings.Join(stackAPIVersions, ", "))
-}
-
-// isStackKind reports whether a kind of Fairlead's own is about stacks.
-func isStackKind(kind string) bool {
-	return kind == "StackSettings" || kind == "PlanApproval" || kind == "PlanRequest"
-}
-
-// readOwnStackKind reads an object of one of Fairlead's own kinds that is about stacks. Unlike the
-// others it decides what is rendered, and its problems stop that.
-func (r *reader) readOwnStackKind(n *yaml.Node, kind string, d *decoder) {
-	s, before := &r.out.stacks, len(*d.problems)
-	confine := func(name string, at problem.Pos) (stops bool) {
-		found, stops := stopOnly((*d.problems)[before:], name, at)
-		*d.problems = append((*d.problems)[:before], found...)
-		return stops
-	}
-	switch {
-	case kind == "StackSettings":
-		o, spec, _ := readObject[StackSettingsSpec](r, n, kind, d)
-		s.Settings = append(s.Settings, &StackSettings{o, spec})
-	case r.layer.Kind == Base:
-		d.addProblem(n, "write it on the branch of the environment that the plan is of", "a %s in the base would be of all environments", kind)
-	case kind == "PlanRequest":
-		o, spec, _ := readObject[PlanRequestSpec](r, n, kind, d)
-		if !confine(spec.Stack, o.Pos) {
-			s.Requests = append(s.Requests, &PlanRequest{o, spec})
-		}
-	default:
-		o, spec, _ := readObject[PlanApprovalSpec](r, n, kind, d)
-		if spec.Digest != "" && !IsPlanDigest(spec.Digest) {
-			d.addProblem(n, "copy what fairlead stack plan --plans shows", "spec.digest is %q, which is not sha256: and 64 hexadecimal digits", spec.Digest)
-		}
-		if !confine(spec.Stack, o.Pos) {
-			s.Approvals = append(s.Approvals, &PlanApproval{o, spec})
-		}
-	}
 }

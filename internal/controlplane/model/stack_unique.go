@@ -14,13 +14,14 @@ import (
 func (s *Stacks) unique(problems *problem.List) Stacks {
 	var teams problem.List
 	kept := Stacks{
-		List:      sortByName(s.List, problems, func(s *Stack) *Object { return &s.Object }, (*Stack).stops),
-		Teams:     sortByName(s.Teams, &teams, func(t *Team) *Object { return &t.Object }, func(t *Team) string { return t.unread().Name() }),
-		Companies: uniqueByName(s.Companies, problems, func(c *Company) *Object { return &c.Object }),
-		Settings:  uniqueByName(s.Settings, problems, func(s *StackSettings) *Object { return &s.Object }),
-		Approvals: sortByName(s.Approvals, problems, func(a *PlanApproval) *Object { return &a.Object }, func(a *PlanApproval) string { return stackNamed(a.Stack, a.Pos) }),
-		Requests:  sortByName(s.Requests, problems, func(r *PlanRequest) *Object { return &r.Object }, func(r *PlanRequest) string { return stackNamed(r.Stack, r.Pos) }),
-		Unread:    slices.Clone(s.Unread),
+		List:       sortByName(s.List, problems, func(s *Stack) *Object { return &s.Object }, (*Stack).stops),
+		Teams:      sortByName(s.Teams, &teams, func(t *Team) *Object { return &t.Object }, func(t *Team) string { return t.unread().Name() }),
+		Companies:  uniqueByName(s.Companies, problems, func(c *Company) *Object { return &c.Object }),
+		Settings:   uniqueByName(s.Settings, problems, func(s *StackSettings) *Object { return &s.Object }),
+		Approvals:  sortByName(s.Approvals, problems, func(a *PlanApproval) *Object { return &a.Object }, func(a *PlanApproval) string { return stackNamed(a.Stack, a.Pos) }),
+		Requests:   sortByName(s.Requests, problems, func(r *PlanRequest) *Object { return &r.Object }, func(r *PlanRequest) string { return stackNamed(r.Stack, r.Pos) }),
+		Unread:     slices.Clone(s.Unread),
+		Blueprints: s.Blueprints,
 	}
 	*problems = append(*problems, teams...)
 	for _, t := range kept.Teams {

@@ -62,7 +62,6 @@ func ParseTaint(text string) (Taint, bool) {
 	return t, known && cmp.Or(kubename.CheckLabelKey(key), kubename.CheckLabelValue(value)) == nil
 }
 
-// readTaints returns the taints of a cluster type.
 func (r *reader) readTaints(o Object, annotations annotations) []Taint {
 	text, written := annotations[TaintsAnnotation]
 	if !written {

@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// replaceDNS changes the DNS records of one load balancer.
 func (u *unit) replaceDNS() (Step, bool) {
 	for _, b := range u.balancers {
 		if b.now == nil || b.want == nil || equalDNS(b.now.dns, b.want.dns) {
@@ -23,7 +22,7 @@ func (u *unit) replaceDNS() (Step, bool) {
 	return Step{}, false
 }
 
-// keepHostname gives a DNS name that is to have no hostname the one that it has: Claudie keeps it.
+// keepHostname makes an unset hostname keep its current value, as Claudie does.
 func keepHostname(now, want *balancing) {
 	if now != nil && want != nil && want.dns.Hostname == "" {
 		want.dns.Hostname = now.dns.Hostname
@@ -47,7 +46,6 @@ func diffDNS(was, is claudie.DNS) []Change {
 	return all
 }
 
-// joinBalancer creates one load balancer that is new, with all that it has.
 func (u *unit) joinBalancer() (Step, bool) {
 	for _, b := range u.balancers {
 		if b.now != nil || b.want == nil {
@@ -64,8 +62,7 @@ func (u *unit) joinBalancer() (Step, bool) {
 	return Step{}, false
 }
 
-// deleteBalancer deletes one load balancer. One that is the endpoint of the API server stays until the
-// endpoint has moved.
+// deleteBalancer keeps a load balancer until the API endpoint has left it.
 func (u *unit) deleteBalancer() (Step, bool) {
 	for _, b := range u.balancers {
 		if b.want != nil || b.now == nil || u.endpoint.LoadBalancer == b.name {
@@ -82,7 +79,6 @@ func (u *unit) deleteBalancer() (Step, bool) {
 	return Step{}, false
 }
 
-// addRole adds one role to a load balancer.
 func (u *unit) addRole() (Step, bool) {
 	for _, b := range u.balancers {
 		if b.now == nil || b.want == nil {
@@ -104,7 +100,6 @@ func describePort(r *claudie.Role) string {
 	return fmt.Sprintf("%d/%s to %d of %s", r.Port, r.Protocol, r.TargetPort, strings.Join(r.TargetPools, ", "))
 }
 
-// deleteRole deletes one role of a load balancer that stays.
 func (u *unit) deleteRole() (Step, bool) {
 	for _, b := range u.balancers {
 		if b.now == nil || b.want == nil {
@@ -122,8 +117,7 @@ func (u *unit) deleteRole() (Step, bool) {
 	return Step{}, false
 }
 
-// needsRole reports whether the endpoint of the API server is at a load balancer that serves it with this
-// role only.
+// needsRole reports whether the API endpoint depends on this role of the load balancer.
 func (u *unit) needsRole(b *balancer, role *claudie.Role) bool {
 	if u.endpoint.LoadBalancer != b.name || !isAPIRole(*role) {
 		return false
@@ -131,7 +125,6 @@ func (u *unit) needsRole(b *balancer, role *claudie.Role) bool {
 	return !slices.ContainsFunc(b.now.roles, func(r claudie.Role) bool { return isAPIRole(r) && r.Name != role.Name })
 }
 
-// changeRole takes the first role for which change returns a step.
 func (u *unit) changeRole(change func(*balancer, *claudie.Role, *claudie.Role) (Step, bool)) (Step, bool) {
 	for _, b := range u.balancers {
 		if b.now == nil || b.want == nil {
@@ -150,7 +143,6 @@ func (u *unit) changeRole(change func(*balancer, *claudie.Role, *claudie.Role) (
 	return Step{}, false
 }
 
-// retargetRole changes the pools that one role forwards to.
 func (u *unit) retargetRole() (Step, bool) {
 	return u.changeRole(func(b *balancer, now, want *claudie.Role) (Step, bool) {
 		if slices.Equal(now.TargetPools, want.TargetPools) {
@@ -162,7 +154,7 @@ func (u *unit) retargetRole() (Step, bool) {
 	})
 }
 
-// changeRoleInternals changes what of one role only its load balancer and its targets know.
+// changeRoleInternals changes what only the load balancer and its targets notice.
 func (u *unit) changeRoleInternals() (Step, bool) {
 	return u.changeRole(func(b *balancer, now, want *claudie.Role) (Step, bool) {
 		if equalInternals(now, want) || !isAPIRole(*want) && u.needsRole(b, now) {
@@ -187,7 +179,7 @@ func equalInternals(a, b *claudie.Role) bool {
 	return a.TargetPort == b.TargetPort && *a.Settings == *b.Settings
 }
 
-// changeRoleExternals changes the port or the protocol that one role answers on.
+// changeRoleExternals changes what clients notice.
 func (u *unit) changeRoleExternals() (Step, bool) {
 	return u.changeRole(func(b *balancer, now, want *claudie.Role) (Step, bool) {
 		if equalExternals(now, want) || !isAPIRole(*want) && u.needsRole(b, now) {

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// CloudCount is how many nodes the clusters and load balancers of a manifest have in one cloud. Of pools
-// that are autoscaled only bounds are known.
+// CloudCount counts the nodes in one cloud. Autoscaled pools have bounds only.
 type CloudCount struct {
 	Cloud  string `json:"cloud" yaml:"-"` // the type of the provider, or Static
 	Fewest int    `json:"fewest" yaml:"fewest"`
 	Most   int    `json:"most" yaml:"most"`
 }
 
-// Static is the cloud of machines that nobody makes.
+// Static is the cloud of machines that exist already.
 const Static = "static"
 
 // CountClouds counts the nodes of a state by cloud, sorted.
@@ -35,7 +34,6 @@ func CountClouds(s *State) []CloudCount {
 	return slices.SortedFunc(maps.Values(counts), func(a, b CloudCount) int { return strings.Compare(a.Cloud, b.Cloud) })
 }
 
-// findCloud returns the cloud that the machines of a pool are in.
 func (x *stateIndex) findCloud(pool string) string {
 	p := x.dynamic[pool]
 	switch {

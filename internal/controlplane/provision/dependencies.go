@@ -7,7 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// appendStep adds a step to the plan of the unit, behind those that it depends on.
+// appendStep appends a step after its dependencies.
 func (u *unit) appendStep(s Step) {
 	if n := u.countID(s.ID); n > 0 {
 		s.ID += "/" + strconv.Itoa(n+1)
@@ -18,15 +18,13 @@ func (u *unit) appendStep(s Step) {
 	u.steps = append(u.steps, s)
 }
 
-// countID counts the steps that have an id, before numbers are added.
 func (u *unit) countID(id string) int {
 	u.ids[id]++
 	return u.ids[id] - 1
 }
 
-// findDependencies returns the steps that a step depends on. Those that add capacity depend on none, those
-// that use it on what they use, and all others, as they remove something or change all nodes, on every
-// step before them.
+// findDependencies: adding capacity depends on nothing, using it on that capacity, and
+// all else on every earlier step.
 func (u *unit) findDependencies(s *Step) []string {
 	switch s.Kind {
 	case AddNodes:
@@ -44,7 +42,6 @@ func (u *unit) findDependencies(s *Step) []string {
 	return slices.Clone(u.leaves)
 }
 
-// stepsAdding returns the steps so far that add nodes to the pools that roles forward to.
 func (u *unit) stepsAdding(roles []claudie.Role) []string {
 	if !slices.ContainsFunc(u.steps, func(s Step) bool { return s.Kind == AddNodes }) {
 		return nil

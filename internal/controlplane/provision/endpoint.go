@@ -2,8 +2,8 @@ package provision
 
 import "slices"
 
-// moveEndpoint attaches the endpoint of the API server to a load balancer, detaches it, or moves it from
-// one to another. It moves only to what serves it already.
+// moveEndpoint only moves the API endpoint to a load balancer that already serves the
+// API.
 func (u *unit) moveEndpoint() (Step, bool) {
 	from, to := u.endpoint.LoadBalancer, u.wanted.LoadBalancer
 	switch {
@@ -32,7 +32,7 @@ func (u *unit) moveEndpointTo(kind Kind, to Endpoint) Step {
 	return step
 }
 
-// String returns the endpoint as a sentence names it.
+// String names the endpoint in a sentence.
 func (e endpoint) String() string {
 	if e.old {
 		return e.Endpoint.String() + " (replaced machines)"
@@ -40,8 +40,8 @@ func (e endpoint) String() string {
 	return e.Endpoint.String()
 }
 
-// findDetached returns the control node that the endpoint moves to when no load balancer is to have it:
-// one that stays, if there is one.
+// findDetached returns the control node that gets the endpoint without a load balancer,
+// preferably one that stays.
 func (u *unit) findDetached() Endpoint {
 	if u.hasNode(u.wantedNode) {
 		return u.wantedNode
@@ -54,7 +54,7 @@ func (u *unit) findDetached() Endpoint {
 	return Endpoint{}
 }
 
-// findStayingNode returns the first control node that is there, and stays; false if none does.
+// findStayingNode returns the first control node that is in both states.
 func (u *unit) findStayingNode() (Endpoint, bool) {
 	for _, s := range u.slots {
 		if s.subject.PoolRole != Control || s.now == nil || s.want == nil {
@@ -68,7 +68,6 @@ func (u *unit) findStayingNode() (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
-// newNodeEndpoint returns the first of some nodes of the slot as an endpoint.
 func (s *slot) newNodeEndpoint(addresses []string) Endpoint {
 	e := Endpoint{Pool: s.subject.Pool}
 	if len(addresses) > 0 {
@@ -77,7 +76,6 @@ func (s *slot) newNodeEndpoint(addresses []string) Endpoint {
 	return e
 }
 
-// hasNode reports whether the cluster has the node of an endpoint now.
 func (u *unit) hasNode(e Endpoint) bool {
 	s := u.findControl(e.Pool)
 	return s != nil && s.now != nil && (e.Node == "" || slices.Contains(s.now.addresses, e.Node))
@@ -92,7 +90,8 @@ func (u *unit) findControl(pool string) *slot {
 	return nil
 }
 
-// transferEndpoint moves the endpoint from a node that goes to one that stays, as soon as that is there.
+// transferEndpoint moves the endpoint away from a node that will be removed, once the
+// other node exists.
 func (u *unit) transferEndpoint() (Step, bool) {
 	moves := u.isEndpointLeaving() || u.chosen && u.endpoint.Endpoint != u.wantedNode
 	if u.endpoint.LoadBalancer != "" || !moves || !u.hasNode(u.wantedNode) {
@@ -106,7 +105,6 @@ func (u *unit) isEndpointLeaving() bool {
 	return u.endpoint.old || s == nil || s.want == nil || u.endpoint.Node != "" && !slices.Contains(s.want.addresses, u.endpoint.Node)
 }
 
-// closePort closes the port of the API server on the control nodes once a load balancer is its endpoint.
 func (u *unit) closePort() (Step, bool) {
 	if u.endpoint.LoadBalancer == "" || u.wantedOpen || !u.open {
 		return Step{}, false
@@ -123,7 +121,6 @@ func (u *unit) findBalancer(name string) *balancer {
 	return u.balancers[i]
 }
 
-// lacksRole reports whether roles are still to be added.
 func (b *balancer) lacksRole() bool {
 	if b == nil || b.want == nil || b.now == nil {
 		return false

@@ -6,25 +6,23 @@ import (
 	"strings"
 )
 
-// The executors that have no manager which takes steps one after another.
+// Executors without a manager that runs one step at a time.
 const (
-	// capiExecutor is Cluster API, whose nodes have the labels and taints that they joined with: it replaces
-	// them to change these. It deletes a cluster only if the commit before permitted it.
+	// capiExecutor is Cluster API. It replaces nodes to change labels and taints, and
+	// deletes a cluster only if the previous commit permitted it.
 	capiExecutor = "capi"
-	// tofuExecutor is tofu-controller, which is given one phase after the other, and in each of them carries
-	// out parts in the order in which they need each other. It drains nothing.
+	// tofuExecutor is tofu-controller. It gets one phase at a time, applies its parts
+	// in order of dependency, and drains nothing.
 	tofuExecutor = "tofu"
 )
 
-// findExecutor returns what carries out a change.
 func findExecutor(now, want *State) string {
 	return cmp.Or(want.Executor, now.Executor, DefaultExecutor)
 }
 
-// isOfClaudie reports whether Claudie carries the state out.
 func (s *State) isOfClaudie() bool { return s.Executor != capiExecutor && s.Executor != tofuExecutor }
 
-// carryOut returns the steps of the unit as they are carried out, and the order in which they are.
+// carryOut adapts the steps and their order to the executor.
 func (u *unit) carryOut(now, want *stateIndex) []Step {
 	switch isNew := now.clusters[u.name] == nil; {
 	case want.Executor == tofuExecutor:
@@ -37,11 +35,10 @@ func (u *unit) carryOut(now, want *stateIndex) []Step {
 	return u.steps
 }
 
-// carryOutByTofu returns the steps by which tofu-controller carries out the parts of the cluster.
 func (u *unit) carryOutByTofu(now, want *stateIndex, isNew bool) []Step {
 	p := newPartPlan(u, now, want)
 	var shrinking []Subject
-	var given []Change // machines that exist
+	var given []Change // existing machines
 	for _, s := range u.steps {
 		switch isStatic := p.findPool(s.Subject.Pool) == nil; {
 		case s.Kind == CreatePool && isStatic:
@@ -78,10 +75,9 @@ func (u *unit) carryOutByTofu(now, want *stateIndex, isNew bool) []Step {
 	return p.order()
 }
 
-// scalings are the kinds of steps that change how many nodes the autoscaler may make.
+// scalings are the kinds of steps that change the autoscaler's bounds.
 var scalings = []Kind{ToAutoscaled, ToFixed, SetAutoscaler}
 
-// findBalancer reports whether a cluster has a load balancer.
 func (x *stateIndex) findBalancer(cluster, name string) bool {
 	for _, lb := range x.balancers[cluster] {
 		if lb.Name == name {
@@ -91,8 +87,6 @@ func (x *stateIndex) findBalancer(cluster, name string) bool {
 	return false
 }
 
-// addNetworks adds the steps that create networks for new pools of the cluster or of a load balancer, and
-// destroy those that nothing is in any more.
 func (p *partPlan) addNetworks(balancer string) {
 	was, is := p.listNetworks(p.now, p.cluster, balancer), p.listNetworks(p.want, p.cluster, balancer)
 	for _, network := range is {
@@ -107,8 +101,7 @@ func (p *partPlan) addNetworks(balancer string) {
 	}
 }
 
-// createByCAPI returns the steps by which Cluster API makes the cluster: in one network, and compute nodes
-// after there is a control plane that they can join.
+// createByCAPI uses one network. Compute nodes join after the control plane exists.
 func (u *unit) createByCAPI(now, want *stateIndex) []Step {
 	p := newPartPlan(u, now, want)
 	hasNetwork := false
@@ -127,9 +120,9 @@ func (u *unit) createByCAPI(now, want *stateIndex) []Step {
 	return p.order()
 }
 
-// changeByCAPI returns the steps by which Cluster API changes the cluster. It begins with all of them at once.
-// The endpoint of the API server is the cloud's, and stays; control nodes of another pool replace those that
-// there are one by one. An autoscaler that may make fewer nodes removes none for that.
+// changeByCAPI drops the order, since Cluster API starts all at once. The cloud's API
+// endpoint stays. Control nodes of another pool replace the old ones one by one. A
+// lower autoscaler minimum removes no nodes.
 func (u *unit) changeByCAPI() []Step {
 	isControl := func(kind Kind) func(Step) bool {
 		return func(s Step) bool {

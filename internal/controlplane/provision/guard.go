@@ -15,20 +15,20 @@ import (
 // Edit is a change of one manifest.
 type Edit struct {
 	Current, Desired *State
-	Annotations      map[string]string // of the manifest as it is written now
-	// PositionOf returns where a field of the spec is written: a path of keys (string) and indexes of
-	// lists (int). That of no field is where the manifest begins.
+	Annotations      map[string]string // of the written manifest
+	// PositionOf returns the position of a field of the spec, by keys (string) and
+	// indexes (int), or of the manifest.
 	PositionOf func(path ...any) problem.Pos
-	// Unused are the providers that are written, and left out as nothing uses them.
+	// Unused are written providers that are not rendered.
 	Unused []string
-	// Regrouped is the manifest that has the clusters now, if they were rendered together and are split, or
-	// the reverse; nil if they are not.
+	// Regrouped is the manifest that has the clusters after splitting is switched on or
+	// off; else nil.
 	Regrouped *model.InputManifest
-	// RemovesBeside is set if the cluster of another part of the same split manifest is removed.
+	// RemovesBeside is set if another part of the same split manifest loses its
+	// cluster.
 	RemovesBeside bool
 }
 
-// accepts reports whether the manifest accepts a consequence by name.
 func (e *Edit) accepts(consequence string) bool { return Accepts(e.Annotations, consequence) }
 
 // Accepts reports whether the annotations of a manifest accept a consequence by name.
@@ -36,15 +36,14 @@ func Accepts(annotations map[string]string, consequence string) bool {
 	return slices.Contains(splitWords(annotations[model.AcceptAnnotation]), consequence)
 }
 
-// editCheck is the check of one edit.
 type editCheck struct {
 	Edit
 	now, want *stateIndex
 	problems  problem.List
 }
 
-// CheckEdit reports what of a change must not be merged as it is: what Claudie would refuse, what would
-// destroy more than was said, and what needs two steps.
+// CheckEdit reports what must not be merged: what Claudie refuses, what destroys more
+// than was accepted, and what needs two steps.
 func CheckEdit(e Edit) problem.List {
 	if e.Current.Name == "" {
 		return nil
@@ -77,8 +76,8 @@ func (e *Edit) subject() string {
 	return claudie.InputManifestKind + "/" + cmp.Or(e.Current.SplitFrom, e.Current.Name)
 }
 
-// awaitsReports reports whether more pull requests follow the next one, or the last one, and each of them waits
-// until the management cluster has reported what comes before it: something is removed, or a rollout goes on.
+// awaitsReports reports whether a pull request waits for reports of the management
+// cluster.
 func (e *Edit) awaitsReports() bool {
 	switch clusters := e.Current.Spec.Kubernetes.Clusters; {
 	case e.Current.Name == "":
@@ -98,12 +97,11 @@ func (e *Edit) isDecommissioning() bool {
 	return e.Annotations[model.DecommissionAnnotation] == "true"
 }
 
-// HintAccept returns how a consequence is accepted.
+// HintAccept returns a hint that explains how to accept a consequence.
 func HintAccept(consequence string) string {
 	return fmt.Sprintf("annotate the manifest with %s: %s", model.AcceptAnnotation, consequence)
 }
 
-// checkRemovals reports clusters that go without leave, and returns whether any goes.
 func (g *editCheck) checkRemovals() bool {
 	removed := false
 	for i := range g.Current.Spec.Kubernetes.Clusters {
@@ -129,8 +127,6 @@ func (g *editCheck) checkRemovals() bool {
 	return removed
 }
 
-// reportRegrouped reports a cluster that another manifest has now: for an executor another manifest is
-// another infrastructure.
 func (g *editCheck) reportRegrouped(cluster string) {
 	if g.Current.SplitFrom == "" {
 		g.addf(nil, "remove the annotation: only a manifest that was never rendered can be split", "%s is set, and the clusters were rendered in one manifest: cluster %s would be destroyed, and made anew",
@@ -141,8 +137,6 @@ func (g *editCheck) reportRegrouped(cluster string) {
 		model.SplitAnnotation, cluster)
 }
 
-// findSuccessor returns a cluster that is new and has the control pools of one that goes; "" if there is
-// none.
 func (g *editCheck) findSuccessor(gone string) string {
 	pools := g.now.clusters[gone].Pools.Control
 	for i := range g.Desired.Spec.Kubernetes.Clusters {
@@ -154,8 +148,8 @@ func (g *editCheck) findSuccessor(gone string) string {
 	return ""
 }
 
-// checkExecutor reports another executor while there are clusters, or some that are being destroyed: only
-// the one that made them can destroy them.
+// checkExecutor reports another executor while clusters remain: only their own executor
+// can destroy them.
 func (g *editCheck) checkExecutor() {
 	if g.Current.Executor == g.Desired.Executor || len(g.Current.Spec.Kubernetes.Clusters) == 0 && g.Current.Rollout == nil {
 		return
@@ -164,8 +158,8 @@ func (g *editCheck) checkExecutor() {
 		"the executor changes from %s to %s, which cannot destroy what %s made", g.Current.Executor, g.Desired.Executor, g.Current.Executor)
 }
 
-// checkProviders reports providers that are removed or become others while machines or DNS records of
-// theirs are there.
+// checkProviders reports providers that are removed or change type while machines or
+// DNS records need them.
 func (g *editCheck) checkProviders() {
 	users := findProviderUsers(g.now)
 	for i := range g.Current.Spec.Providers {
@@ -192,13 +186,11 @@ func (g *editCheck) findProvider(name string) int {
 	return slices.IndexFunc(g.Desired.Spec.Providers, func(p claudie.Provider) bool { return p.Name == name })
 }
 
-// providerUser is a thing that is made with a provider.
 type providerUser struct {
 	name   string // "pool blue of cluster east"
 	isPool bool
 }
 
-// findProviderUsers returns one thing that is made with each provider, a pool where there is one.
 func findProviderUsers(x *stateIndex) map[string]providerUser {
 	users := map[string]providerUser{}
 	use := func(provider string, user providerUser) {
@@ -218,10 +210,8 @@ func findProviderUsers(x *stateIndex) map[string]providerUser {
 	return users
 }
 
-// poolReference is a pool with what it is a part of.
 type poolReference struct{ pool, role, owner, cluster string }
 
-// poolReferences returns the pools of all clusters and load balancers.
 func (x *stateIndex) poolReferences() []poolReference {
 	var all []poolReference
 	for i := range x.Spec.Kubernetes.Clusters {
@@ -242,7 +232,7 @@ func (x *stateIndex) poolReferences() []poolReference {
 	return all
 }
 
-// checkCluster reports what a cluster that stays cannot become.
+// checkCluster reports impossible changes of a cluster.
 func (g *editCheck) checkCluster(i int, was, is *claudie.Cluster) {
 	path := func(keys ...any) []any { return append([]any{"kubernetes", "clusters", i}, keys...) }
 	if was.Network != is.Network {
@@ -258,7 +248,7 @@ func (g *editCheck) checkCluster(i int, was, is *claudie.Cluster) {
 	}
 }
 
-// proxyEndpoint returns the address of the installation proxy of a cluster.
+// proxyEndpoint returns Claudie's default address if none is set.
 func proxyEndpoint(c *claudie.Cluster) string {
 	if c.InstallationProxy == nil || c.InstallationProxy.Endpoint == "" {
 		return "http://proxy.claudie.io:8880"
@@ -266,8 +256,8 @@ func proxyEndpoint(c *claudie.Cluster) string {
 	return c.InstallationProxy.Endpoint
 }
 
-// checkRoles reports roles that begin or cease to answer for the API server: roles that stay are changed
-// after nodes are removed, and the one that answers now may forward to these.
+// checkRoles reports roles that start or stop serving the API: roles change after nodes
+// are removed, maybe their target nodes.
 func (g *editCheck) checkRoles() {
 	for i := range g.Desired.Spec.LoadBalancers.Roles {
 		is := &g.Desired.Spec.LoadBalancers.Roles[i]
@@ -284,7 +274,6 @@ func (g *editCheck) checkRoles() {
 	}
 }
 
-// checkUpgrade returns why a version cannot follow another one, and what to do; "" if it can.
 func checkUpgrade(was, is string) (reason, hint string) {
 	old, isOld := parseVersion(was)
 	new, isNew := parseVersion(is)
@@ -299,14 +288,12 @@ func checkUpgrade(was, is string) (reason, hint string) {
 	return "", ""
 }
 
-// isOlder reports whether a version is older than another one; false if one of them is none.
 func isOlder(version, other string) bool {
 	a, isVersion := parseVersion(version)
 	b, isOther := parseVersion(other)
 	return isVersion && isOther && slices.Compare(a, b) < 0
 }
 
-// parseVersion reads the numbers of a version such as v1.35.0.
 func parseVersion(text string) ([]int, bool) {
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "v"), "-")
 	text, _, _ = strings.Cut(text, "+")

@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// immutable is a field of a dynamic pool that cannot change.
 type immutable struct {
 	name   string
 	path   []any
@@ -39,7 +38,6 @@ func machineOf(p *claudie.DynamicPool) claudie.MachineSpec {
 	return *p.MachineSpec
 }
 
-// checkPools reports fields of pools that cannot change.
 func (g *editCheck) checkPools() {
 	for i := range g.Desired.Spec.NodePools.Dynamic {
 		is := &g.Desired.Spec.NodePools.Dynamic[i]
@@ -63,16 +61,14 @@ func (g *editCheck) checkPools() {
 	}
 }
 
-// renameHint returns the recipe for a pool that is to be another one.
 func (g *editCheck) renameHint(pool string) string {
 	return fmt.Sprintf("rename the pool: write it as %s with the new value, name that in place of %s, and remove %s, in one commit: nodes are added before others are removed",
 		g.findFreeName(pool), pool, pool)
 }
 
-// maxPoolName is the most characters that Claudie takes for the name of a pool.
+// maxPoolName is Claudie's limit.
 const maxPoolName = 14
 
-// findFreeName returns a name for the successor of a pool.
 func (g *editCheck) findFreeName(pool string) string {
 	base, number := pool, 2
 	if i := strings.LastIndex(pool, "-v"); i > 0 {
@@ -98,11 +94,10 @@ func (g *editCheck) hasPool(name string) bool {
 	return false
 }
 
-// machine is where a static machine is.
 type machine struct{ owner, role, pool string }
 
-// checkMachines reports static machines that move: they cannot be two things while nodes are added before
-// others are removed, and clusters change independently of each other.
+// checkMachines reports static machines that move: nodes are added before others are
+// removed, so a machine would have two uses.
 func (g *editCheck) checkMachines() {
 	before := findMachines(g.now)
 	for _, ref := range g.want.poolReferences() {
@@ -123,7 +118,7 @@ func (g *editCheck) checkMachines() {
 	}
 }
 
-// String returns the place as a sentence names it.
+// String names the place in a sentence.
 func (m machine) String() string {
 	if m.role == Balancing {
 		return fmt.Sprintf("pool %s of %s", m.pool, m.owner)
@@ -131,7 +126,6 @@ func (m machine) String() string {
 	return fmt.Sprintf("%s pool %s of %s", m.role, m.pool, m.owner)
 }
 
-// findMachines returns where each static machine is.
 func findMachines(x *stateIndex) map[string]machine {
 	all := map[string]machine{}
 	for _, ref := range x.poolReferences() {

@@ -6,11 +6,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// checkControlPlane reports a control plane that loses its last node, or so many that etcd may lose its
-// quorum while they go.
-//
-// While a rollout is under way, what counts is what was there before it: nodes that it adds are there to
-// take the place of those that go.
+// checkControlPlane reports a control plane that loses its last node or may lose
+// quorum. During a rollout it compares with the state before: added nodes only replace
+// others.
 func (g *editCheck) checkControlPlane(path []any, is *claudie.Cluster) {
 	settled := g.now
 	if before := g.Current.beforeRollout(); before != g.Current {
@@ -39,16 +37,14 @@ func (g *editCheck) checkControlPlane(path []any, is *claudie.Cluster) {
 	}
 }
 
-// nodeLoss is the worst that a change may do to the nodes of a control plane.
 type nodeLoss struct {
-	before, nodes int  // how many there are, and how many of these go without another one that comes
-	most          int  // the most that may be there after it
-	scales        bool // the autoscaler decides how many there are
+	before, nodes int  // initial nodes, and lost nodes without a replacement
+	most          int  // the maximum after the change
+	scales        bool // the autoscaler decides the number
 }
 
-// findLoss returns the worst that may become of the nodes of a control plane: an autoscaled pool has any
-// number of nodes within its bounds; a lower maximum takes nodes away from one that has more, and a lower
-// minimum lets the autoscaler do so.
+// findLoss assumes the worst size of autoscaled pools. A lower maximum removes nodes; a
+// lower minimum lets the autoscaler do so.
 func findLoss(now, want *stateIndex, before, after []string) nodeLoss {
 	var loss nodeLoss
 	for _, pool := range before {
@@ -77,5 +73,5 @@ func findLoss(now, want *stateIndex, before, after []string) nodeLoss {
 	return loss
 }
 
-// excess returns by how much the nodes that go outweigh those that stay.
+// excess is positive if more nodes are lost than stay.
 func (l nodeLoss) excess() int { return 2*l.nodes - l.before }

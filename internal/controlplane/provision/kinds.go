@@ -8,12 +8,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// Kind is what a step does.
+// Kind is the kind of a step.
 type Kind string
 
 // The kinds of steps.
 const (
-	// Of a cluster that is new, and of one that goes.
+	// Of one cluster.
 	CreateNetwork      Kind = "create-network"
 	CreatePool         Kind = "create-pool"
 	CreateLB           Kind = "create-lb"
@@ -31,9 +31,9 @@ const (
 	ReplaceDNS         Kind = "replace-dns"
 	AddNodes           Kind = "add-nodes"
 	RemoveNodes        Kind = "remove-nodes"
-	ReplaceNodes       Kind = "replace-nodes"   // of Cluster API: of a control plane
-	DestroyNodes       Kind = "destroy-nodes"   // of tofu-controller, which drains none
-	DestroyNetwork     Kind = "destroy-network" // of tofu-controller
+	ReplaceNodes       Kind = "replace-nodes"   // Cluster API: nodes of a control plane
+	DestroyNodes       Kind = "destroy-nodes"   // tofu-controller, without draining
+	DestroyNetwork     Kind = "destroy-network" // tofu-controller
 	JoinLB             Kind = "join-lb"
 	DeleteLB           Kind = "delete-lb"
 	AddRole            Kind = "add-role"
@@ -54,32 +54,30 @@ const (
 	DropObjects       Kind = "drop-objects"
 )
 
-// Disruption is what the users of a cluster notice of a step.
+// Disruption is the effect of a step on users of a cluster.
 type Disruption string
 
 // The disruptions.
 const (
 	NoDisruption Disruption = "none"
-	Rolling      Disruption = "rolling" // nodes are drained or restarted, one after another
-	Outage       Disruption = "outage"  // something that answered does not for a time, or not any more
+	Rolling      Disruption = "rolling" // nodes are drained or restarted one by one
+	Outage       Disruption = "outage"  // something stops answering, for a time or forever
 )
 
-// Phase is the part of a change that a step belongs to: what is needed is added, then used, and what is
-// not used any more is removed.
+// Phase is the part of a change that a step belongs to.
 type Phase string
 
-// The phases, in their order.
+// The phases, in order.
 const (
 	Expand   Phase = "expand"
 	Switch   Phase = "switch"
 	Contract Phase = "contract"
 )
 
-// traits are what is true of all steps of a kind.
 type traits struct {
 	phase      Phase
 	disruption Disruption
-	final      bool // it cannot be undone, but only tried again
+	final      bool // it can only be retried
 	sentence   string
 }
 
@@ -123,17 +121,16 @@ var traitsOf = map[Kind]traits{
 	DropObjects:        {Contract, NoDisruption, true, "remove the objects of what was destroyed"},
 }
 
-// sentencesOf are what steps of some kinds do if an executor carries them out otherwise than Claudie.
 var sentencesOf = map[string]map[Kind]string{
 	tofuExecutor: {CreateLB: "configure", RemoveNodes: "remove nodes of"},
 }
 
-// IsDowngrade reports whether the step is to an older version of Kubernetes, which is refused.
+// IsDowngrade reports whether the step downgrades Kubernetes, which is refused.
 func (s Step) IsDowngrade() bool {
 	return s.Kind == UpgradeKubernetes && slices.ContainsFunc(s.Reason, func(c Change) bool { return isOlder(c.New, c.Old) })
 }
 
-// Sentence returns what the step does, in the imperative.
+// Sentence returns the step in the imperative.
 func (s Step) Sentence() string {
 	if s.IsDowngrade() {
 		return "downgrade Kubernetes"

@@ -23,7 +23,7 @@ const LockFile = "lock.yaml"
 // LockKind is the kind of a lock.
 const LockKind = "ClusterLock"
 
-// ErrEdited is wrapped by errors about locks that are not as Fairlead wrote them.
+// ErrEdited marks locks that differ from what Fairlead writes.
 var ErrEdited = errors.New("it was edited by hand")
 
 const (
@@ -31,7 +31,7 @@ const (
 	digestKey   = "digest"
 )
 
-// EncodeLock returns the bytes of the lock that holds a state: the same for the same state.
+// EncodeLock returns the bytes of a state's lock. Equal states have equal bytes.
 func EncodeLock(s *State) ([]byte, error) {
 	state := encodeValue(reflect.ValueOf(*s))
 	body, err := yamldoc.Encode(state)
@@ -55,8 +55,8 @@ func digestOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ParseLock reads a lock. It takes exactly what [EncodeLock] writes: an error that wraps [ErrEdited] says
-// that the lock must not be trusted, and is to be made again from an output that verifies.
+// ParseLock reads exactly what [EncodeLock] writes. If the error wraps [ErrEdited],
+// recreate the lock from a verified output.
 func ParseLock(text []byte) (State, error) {
 	var lock struct {
 		APIVersion string `yaml:"apiVersion"`
@@ -79,8 +79,7 @@ func ParseLock(text []byte) (State, error) {
 	return lock.State, nil
 }
 
-// findDifference returns the first line in which two texts differ. A line with a digest is the last one
-// to look at, as it differs whatever was edited.
+// findDifference prefers lines other than the digest, which differs after any edit.
 func findDifference(a, b []byte) int {
 	left, right := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
 	digest := 0
@@ -99,7 +98,7 @@ func findDifference(a, b []byte) int {
 	return min(len(left), len(right))
 }
 
-// encodeValue returns a value as a node, without fields that have the zero value of their type.
+// encodeValue omits fields with zero values.
 func encodeValue(v reflect.Value) *yaml.Node {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -141,7 +140,7 @@ func encodeText(text string) *yaml.Node {
 	return n
 }
 
-// isEmpty reports whether a field need not be written. A pointer to a zero value is not empty.
+// isEmpty is false for a pointer to a zero value.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:

@@ -9,14 +9,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// EnvironmentClusters is what an environment asks for, and what its output has.
+// EnvironmentClusters has the written manifests of an environment and the states in its
+// output.
 type EnvironmentClusters struct {
 	Environment string
 	Written     []*model.InputManifest
 	Output      []State
 }
 
-// hasCluster reports whether the output has a cluster of a manifest.
 func (e *EnvironmentClusters) hasCluster(manifest, cluster string) bool {
 	for i := range e.Output {
 		if s := &e.Output[i]; s.Path() == manifest && s.Spec.FindCluster(cluster) != nil {
@@ -26,14 +26,12 @@ func (e *EnvironmentClusters) hasCluster(manifest, cluster string) bool {
 	return false
 }
 
-// writes reports whether a cluster of a manifest is written.
 func (e *EnvironmentClusters) writes(manifest, cluster string) bool {
 	m := findManifest(e.Written, manifest)
 	return m != nil && m.Spec.FindCluster(cluster) != nil
 }
 
-// Adds reports whether the environment asks for a cluster, a machine or a DNS name that its output does not
-// have.
+// Adds reports whether the environment adds a cluster, machine or DNS name.
 func (e *EnvironmentClusters) Adds() bool {
 	has := newHoldings(e.Output)
 	for _, m := range e.Written {
@@ -49,9 +47,8 @@ func (e *EnvironmentClusters) Adds() bool {
 	return false
 }
 
-// CheckMoved reports the clusters that are new in an environment, while the output of another one has them
-// and nothing writes them there any more: such a cluster does not move, but is made anew, and the other one
-// is destroyed. It reports machines and DNS names that move so, too.
+// CheckMoved reports clusters, machines and DNS names that were moved from other
+// environments. They would be destroyed there and created here.
 func (e *EnvironmentClusters) CheckMoved(others []EnvironmentClusters) problem.List {
 	var problems problem.List
 	for _, m := range e.Written {

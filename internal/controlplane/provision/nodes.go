@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// addNodes adds nodes to one pool: dynamic ones first, and to new pools first.
+// addNodes prefers dynamic pools, then new pools.
 func (u *unit) addNodes() (Step, bool) {
 	for _, static := range []bool{false, true} {
 		for _, wanted := range []action{addPool, growPool} {
@@ -23,12 +23,12 @@ func (u *unit) addNodes() (Step, bool) {
 	return Step{}, false
 }
 
-// removeNodes drains and removes nodes of one pool: dynamic ones first, and of pools that stay first.
+// removeNodes prefers dynamic pools, then pools that stay.
 func (u *unit) removeNodes() (Step, bool) {
 	return u.shrinkAny(u.slots, &u.tally)
 }
 
-// addBalancerNodes adds machines to one pool of a load balancer: to pools that are there first.
+// addBalancerNodes prefers existing pools.
 func (u *unit) addBalancerNodes() (Step, bool) {
 	for _, static := range []bool{false, true} {
 		for _, wanted := range []action{growPool, addPool} {
@@ -42,7 +42,7 @@ func (u *unit) addBalancerNodes() (Step, bool) {
 	return Step{}, false
 }
 
-// removeBalancerNodes removes machines of one pool of a load balancer that stays.
+// removeBalancerNodes leaves load balancers that are deleted as a whole.
 func (u *unit) removeBalancerNodes() (Step, bool) {
 	for _, b := range u.balancers {
 		if b.now == nil || b.want == nil {
@@ -66,7 +66,6 @@ func (u *unit) shrinkAny(slots []*slot, t *tally) (Step, bool) {
 	return Step{}, false
 }
 
-// findSlot returns the first slot for which an action is next; nil if there is none.
 func findSlot(slots []*slot, t *tally, wanted action, static bool) *slot {
 	kind := 0
 	if static {
@@ -83,7 +82,6 @@ func findSlot(slots []*slot, t *tally, wanted action, static bool) *slot {
 	return nil
 }
 
-// enlarge adds the nodes that the slot wants and does not have.
 func (u *unit) enlarge(s *slot) Step {
 	var reason []Change
 	if s.now == nil {
@@ -111,8 +109,8 @@ func (s *slot) describeGrowth() []Change {
 	return []Change{s.describeCount()}
 }
 
-// describeCount returns the change of the number of nodes. Of a pool that is autoscaled only the bounds
-// are known.
+// describeCount returns bounds for an autoscaled pool: the number of its nodes is
+// unknown.
 func (s *slot) describeCount() Change {
 	switch {
 	case s.now.scaler == nil && s.want.scaler == nil:
@@ -123,7 +121,6 @@ func (s *slot) describeCount() Change {
 	return Change{"nodes", s.now.describeSize(), s.want.describeSize()}
 }
 
-// describeSize returns the number of nodes, or its bounds.
 func (m *machines) describeSize() string {
 	switch {
 	case m.addresses != nil:
@@ -134,7 +131,6 @@ func (m *machines) describeSize() string {
 	return strconv.Itoa(m.count)
 }
 
-// listField returns the field that names the pool.
 func (s *slot) listField() string {
 	if s.subject.PoolRole == Balancing {
 		return "pools"
@@ -142,7 +138,6 @@ func (s *slot) listField() string {
 	return "pools." + s.subject.PoolRole
 }
 
-// reduce removes the nodes that the slot has and does not want.
 func (u *unit) reduce(s *slot) Step {
 	subject := s.subject
 	var reason []Change
@@ -169,8 +164,8 @@ func (u *unit) reduce(s *slot) Step {
 	return u.newStep(RemoveNodes, subject, reason...)
 }
 
-// rollNodes replaces the machines of one pool with new ones from other templates: they are added here, and
-// those before are removed in a step of their own.
+// rollNodes adds machines from new templates to a pool. A separate step removes the old
+// machines.
 func (u *unit) rollNodes() (Step, bool) {
 	s := findSlot(u.slots, &u.tally, rollPool, false)
 	if s == nil {
@@ -202,7 +197,6 @@ func (u *unit) roll(s *slot) Step {
 	return u.newStep(AddNodes, subject, reason)
 }
 
-// scaleNodes hands one pool over to the autoscaler, takes it back, or changes the bounds.
 func (u *unit) scaleNodes() (Step, bool) {
 	s := findSlot(u.slots, &u.tally, scalePool, false)
 	if s != nil {
@@ -239,8 +233,8 @@ func (u *unit) scale(s *slot) Step {
 	return step
 }
 
-// findLoss returns how many nodes of an autoscaled pool go if there are as many as there may be, beside those
-// that a step before removes in any case.
+// findLoss returns how many nodes an autoscaled pool may lose in addition to those of
+// an earlier step.
 func (s *slot) findLoss() int {
 	if s.now.scaler == nil {
 		return 0
@@ -253,10 +247,8 @@ func (s *slot) findLoss() int {
 	return max(0, s.now.scaler.Max-most-removed)
 }
 
-// patch is a mark of the nodes of a pool that changes.
 type patch = Change
 
-// findPatches finds which labels, annotations and taints of nodes change that stay.
 func (u *unit) findPatches(now, want *stateIndex) {
 	u.patched = traitsOf[PatchNodes].disruption
 	seen := map[string]bool{}
@@ -280,7 +272,6 @@ func (u *unit) findPatches(now, want *stateIndex) {
 	}
 }
 
-// patchNodes changes labels, annotations and taints of all nodes in one step.
 func (u *unit) patchNodes() (Step, bool) {
 	if len(u.patches) == 0 {
 		return Step{}, false
@@ -338,7 +329,6 @@ func describeTaints(all []claudie.Taint) string {
 	return strings.Join(texts, ", ")
 }
 
-// evicts reports whether a change of taints evicts what runs on the nodes.
 func evicts(was, is []claudie.Taint) bool {
 	return slices.ContainsFunc(is, func(t claudie.Taint) bool { return t.Effect == "NoExecute" && !slices.Contains(was, t) })
 }

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// A rule looks for the first step of one kind that is eligible, applies it to the unit and returns it.
+// A rule applies the first eligible step of one kind to the unit and returns it.
 type rule func(*unit) (Step, bool)
 
-// order is the order of Claudie's manager: after each step, the first rule that has one takes the next.
-// Capacity comes first, what uses it next, what is not used any more last; and only when nothing else is
-// left, what changes all nodes.
+// order is the order of Claudie's manager. Capacity comes first, then its use, then
+// removal; changes of all nodes come last.
 var order = []rule{
 	(*unit).moveEndpoint,
 	(*unit).replaceDNS,
@@ -37,7 +36,6 @@ var order = []rule{
 	(*unit).attachClusterType,
 }
 
-// findImpossible returns what no steps lead to; nil if there is nothing of the kind.
 func (u *unit) findImpossible(now, want *stateIndex) error {
 	if len(want.clusters[u.name].Pools.Control) == 0 {
 		return fmt.Errorf("plan cluster %s: it is to have no control nodes", u.name)
@@ -51,7 +49,7 @@ func (u *unit) findImpossible(now, want *stateIndex) error {
 	return nil
 }
 
-// simulate takes steps until the unit is as wanted. An error is a mistake in this package.
+// simulate runs steps until the unit is as wanted. An error is a bug in this package.
 func (u *unit) simulate() error {
 	for range u.limit {
 		step, ok := u.takeStep()
@@ -75,7 +73,6 @@ func (u *unit) takeStep() (Step, bool) {
 	return Step{}, false
 }
 
-// findRest returns what of the unit is not as wanted; "" if all of it is.
 func (u *unit) findRest() string {
 	for _, s := range u.allSlots() {
 		if s.now == nil != (s.want == nil) || s.old != nil || s.now != nil && !s.now.equals(s.want) {
@@ -131,7 +128,6 @@ func (u *unit) newStep(kind Kind, subject Subject, reason ...Change) Step {
 	return newStep(kind, u.name, subject, reason...)
 }
 
-// upgradeKubernetes changes the version.
 func (u *unit) upgradeKubernetes() (Step, bool) {
 	if u.version.now == u.version.want {
 		return Step{}, false
@@ -141,7 +137,6 @@ func (u *unit) upgradeKubernetes() (Step, bool) {
 	return step, true
 }
 
-// changeProxy switches the installation proxy on or off, or refreshes it.
 func (u *unit) changeProxy() (Step, bool) {
 	now, want := u.proxy.now, u.proxy.want
 	if now == want {
@@ -165,7 +160,6 @@ func describeSwitch(on bool) string {
 	return "off"
 }
 
-// detachClusterType removes the cluster type that the cluster has and is not to have.
 func (u *unit) detachClusterType() (Step, bool) {
 	if u.types.now == "" || u.types.now == u.types.want {
 		return Step{}, false

@@ -8,20 +8,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// part is what one object makes that an executor without a manager is given: a Terraform object, for example.
+// part is one object of an executor without a manager, such as a Terraform object.
 type part struct {
 	kind     partKind
-	balancer string // that it is of; "" for the cluster
+	balancer string // "" for the cluster
 	name     string // of a pool or a network
 }
 
-// partKind is what a part makes.
 type partKind int
 
-// The kinds of parts, in the order in which they are made.
+// The kinds of parts, in order of creation.
 const (
 	networkPart partKind = iota
-	machinePart          // of control pools, and of pools of load balancers
+	machinePart          // of control pools and load balancers
 	dnsPart
 	bootstrapPart
 	computePart
@@ -30,25 +29,24 @@ const (
 	attachmentPart
 )
 
-// partPlan finds the order in which the parts of a cluster are carried out: each waits for those that it
-// needs, and what is destroyed for what needed it.
+// partPlan orders parts: each after those that it needs, and destruction after
+// dependants.
 type partPlan struct {
 	now, want *stateIndex
 	cluster   string
-	endpoint  string // the load balancer that answers for the API server; "" if a control node does
-	single    bool   // whether all machines are in one network
+	endpoint  string // the load balancer of the API; "" if a control node serves it
+	single    bool
 	networks  map[string]bool
-	targets   map[string]map[string]bool // the pools that each load balancer forwards to
+	targets   map[string]map[string]bool // the target pools of each load balancer
 	added     []partStep
 }
 
-// partStep is a step with the parts that it changes.
 type partStep struct {
 	Step
 	parts       []part
-	first, last partKind // of the parts
+	first, last partKind
 	destroys    bool
-	rank        int // its place among all steps
+	rank        int // its position among all steps
 }
 
 func newPartPlan(u *unit, now, want *stateIndex) *partPlan {
@@ -73,12 +71,11 @@ func newPartPlan(u *unit, now, want *stateIndex) *partPlan {
 	return p
 }
 
-// findPool returns a dynamic pool; nil for a static one.
 func (p *partPlan) findPool(name string) *claudie.DynamicPool {
 	return cmp.Or(p.want.dynamic[name], p.now.dynamic[name])
 }
 
-// networkOf returns the name of the network that the machines of a pool are in.
+// networkOf returns "" for static pools and if all machines share one network.
 func (p *partPlan) networkOf(pool string) string {
 	d := p.findPool(pool)
 	if d == nil || p.single {
@@ -87,7 +84,6 @@ func (p *partPlan) networkOf(pool string) string {
 	return d.ProviderSpec.Name + "/" + d.ProviderSpec.Region
 }
 
-// add adds a step behind those that there are.
 func (p *partPlan) add(step Step) {
 	p.added = append(p.added, partStep{Step: step, parts: p.partsOf(&step), first: attachmentPart, last: networkPart})
 	s := &p.added[len(p.added)-1]
@@ -98,12 +94,10 @@ func (p *partPlan) add(step Step) {
 	s.rank = s.findRank()
 }
 
-// isOfWholePool reports whether the step adds or removes a pool with all of its nodes.
 func (s *Step) isOfWholePool() bool {
 	return len(s.Reason) > 0 && strings.HasPrefix(s.Reason[0].Field, "pools")
 }
 
-// partsOf returns the parts that a step changes.
 func (p *partPlan) partsOf(s *Step) []part {
 	lb := s.Subject.LoadBalancer
 	switch s.Kind {
@@ -137,8 +131,8 @@ func (p *partPlan) partsOf(s *Step) []part {
 	return []part{{kind: bootstrapPart}}
 }
 
-// partsOfPool returns the parts that know the machines of a pool. Those that exist are given to what installs
-// Kubernetes on them, or makes a load balancer of them.
+// partsOfPool returns the parts that use a pool. Existing machines belong to the
+// bootstrap or a load balancer.
 func (p *partPlan) partsOfPool(s Subject) []part {
 	isStatic := p.findPool(s.Pool) == nil
 	switch {
@@ -152,7 +146,6 @@ func (p *partPlan) partsOfPool(s Subject) []part {
 	return []part{{machinePart, s.LoadBalancer, s.Pool}}
 }
 
-// partsOfPatches returns the pools of the cluster whose nodes get other marks.
 func (p *partPlan) partsOfPatches(patches []Change) []part {
 	var all []part
 	for _, c := range patches {
@@ -166,7 +159,6 @@ func (p *partPlan) partsOfPatches(patches []Change) []part {
 	return all
 }
 
-// waitsFor reports whether one part is carried out after another one that it needs.
 func (p *partPlan) waitsFor(a, b part) bool {
 	bootstrap := part{kind: bootstrapPart}
 	switch a.kind {
@@ -191,7 +183,7 @@ func (p *partPlan) waitsFor(a, b part) bool {
 	return false
 }
 
-// order returns the steps phase by phase, each behind those that it depends on.
+// order returns the steps by phase, each after its dependencies.
 func (p *partPlan) order() []Step {
 	steps := make([]*partStep, len(p.added))
 	for i := range p.added {
@@ -201,7 +193,7 @@ func (p *partPlan) order() []Step {
 		return cmp.Compare(a.rank, b.rank)
 	})
 	all := make([]Step, 0, len(steps))
-	var leaves []string // of the phases before: the ids of steps that no other depends on
+	var leaves []string
 	for len(steps) > 0 {
 		n := 1
 		for n < len(steps) && steps[n].Phase == steps[0].Phase {
@@ -216,10 +208,10 @@ func (p *partPlan) order() []Step {
 	return all
 }
 
-// orderPhase finds what the steps of one phase depend on: on others of it, or on all of the phases before. It
-// returns the ids of those that no other depends on.
+// orderPhase sets the dependencies of steps in one phase: others of the phase, or
+// previous. It returns the phase's leaves.
 func (p *partPlan) orderPhase(steps []*partStep, previous []string) []string {
-	before := make([][]bool, len(steps)) // which steps each one comes after
+	before := make([][]bool, len(steps))
 	hasNext := make([]bool, len(steps))
 	for n, s := range steps {
 		s.After, before[n] = nil, make([]bool, n)
@@ -247,11 +239,11 @@ func (p *partPlan) orderPhase(steps []*partStep, previous []string) []string {
 	return leaves
 }
 
-// comesAfter reports whether a step is carried out after an earlier one of its phase. Steps that change one
-// part are carried out together.
+// comesAfter reports whether a step depends on an earlier one. Changes of one part are
+// simultaneous.
 func (p *partPlan) comesAfter(s, earlier *partStep) bool {
 	isTooEarly := s.destroys && earlier.last <= s.first || !s.destroys && earlier.first >= s.last && s.last != attachmentPart
-	if isTooEarly { // a part needs others of an earlier kind only
+	if isTooEarly { // a part only needs parts of earlier kinds
 		return false
 	}
 	for _, a := range s.parts {
@@ -269,8 +261,8 @@ func (p *partPlan) comesAfter(s, earlier *partStep) bool {
 	return false
 }
 
-// findRank returns the place of the step: in its phase, that of the last part that it makes, or, behind all of
-// these, the reverse of that of the last one that it destroys.
+// findRank orders by phase, then by the last created part; destruction follows in
+// reverse.
 func (s *partStep) findRank() int {
 	const perPhase = 2*int(attachmentPart) + 1
 	place := int(s.last)
@@ -280,10 +272,8 @@ func (s *partStep) findRank() int {
 	return perPhase*slices.Index(phaseOrder, s.Phase) + place
 }
 
-// phaseOrder are the phases in their order.
 var phaseOrder = []Phase{Expand, Switch, Contract}
 
-// listNetworks returns the networks that the pools of a cluster or of one of its load balancers are in.
 func (p *partPlan) listNetworks(x *stateIndex, cluster, balancer string) []Subject {
 	var pools []string
 	if c := x.clusters[cluster]; c != nil && balancer == "" {

@@ -6,16 +6,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// expandSpec returns a spec with all that another one adds to it. What both have is as it was, except that
-// pools have as many nodes as the larger of both.
+// expandSpec returns was with the additions of is. Pools have the larger number of
+// nodes; other shared parts stay as in was.
 func expandSpec(was, is *stateIndex) claudie.Spec { return uniteSpecs(was, is, growDynamic) }
 
-// switchSpec returns a spec with all that another one has and it lacks. What both have is as it is to be,
-// except that pools have as many nodes as the larger of both.
+// switchSpec returns is with what it lacks of was. Pools have the larger number of
+// nodes; other shared parts are as in is.
 func switchSpec(was, is *stateIndex) claudie.Spec { return uniteSpecs(is, was, keepDynamic) }
 
-// uniteSpecs returns a spec with all that another one has and it lacks. joinDynamic changes a dynamic pool of
-// it by that of the other one.
+// uniteSpecs adds the parts of other; joinDynamic merges shared dynamic pools.
 func uniteSpecs(one, other *stateIndex, joinDynamic func(one, other *claudie.DynamicPool)) claudie.Spec {
 	s, more := one.Spec, &other.Spec
 	s.Providers = union(s.Providers, more.Providers, nameOfProvider, nil)
@@ -29,8 +28,8 @@ func uniteSpecs(one, other *stateIndex, joinDynamic func(one, other *claudie.Dyn
 	return s
 }
 
-// union returns copies of all, and behind them of those of more whose names are new. join changes a copy
-// by the one of more that has its name.
+// union returns copies of all, and items of more with new names. join merges items with
+// the same name.
 func union[T any](all, more []T, nameOf func(*T) string, join func(one, other *T)) []T {
 	result := slices.Clone(all)
 	index := map[string]int{}
@@ -61,7 +60,6 @@ func nameOfBalancer(lb *claudie.LoadBalancer) string { return lb.Name }
 
 func nameItself(name *string) string { return *name }
 
-// growDynamic gives a pool that is to have more nodes these.
 func growDynamic(p, desired *claudie.DynamicPool) {
 	if p.Autoscaler != nil {
 		return
@@ -70,7 +68,6 @@ func growDynamic(p, desired *claudie.DynamicPool) {
 	p.Count = max(p.Count, fewest)
 }
 
-// keepDynamic leaves a pool that is to have fewer nodes those that it had.
 func keepDynamic(p, previous *claudie.DynamicPool) {
 	_, most := p.CountNodes()
 	fewest, _ := previous.CountNodes()
@@ -79,13 +76,11 @@ func keepDynamic(p, previous *claudie.DynamicPool) {
 	}
 }
 
-// joinPools gives a cluster the pools of another version of it.
 func joinPools(c, other *claudie.Cluster) {
 	c.Pools.Control = union(c.Pools.Control, other.Pools.Control, nameItself, nil)
 	c.Pools.Compute = union(c.Pools.Compute, other.Pools.Compute, nameItself, nil)
 }
 
-// joinBalancerParts gives a load balancer the pools and the roles of another version of it.
 func joinBalancerParts(lb, other *claudie.LoadBalancer) {
 	lb.Pools = union(lb.Pools, other.Pools, nameItself, nil)
 	lb.Roles = union(lb.Roles, other.Roles, nameItself, nil)

@@ -9,13 +9,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// NewPlan returns the steps that lead from one state to another. An error is of a change that no steps lead to,
-// which [CheckEdit] refuses, or a mistake in this package.
+// NewPlan returns the steps between two states. It fails for changes that [CheckEdit]
+// refuses, and for bugs in this package.
 func NewPlan(current, desired *State) (Plan, error) {
 	now, want := newStateIndex(current), newStateIndex(desired)
 	plan := Plan{Endpoints: map[string]Endpoint{}}
 	all := [][]Step{planRotations(now, want)}
-	last := map[string]string{} // the last step of each cluster that removes something
+	last := map[string]string{}
 	for i := range desired.Spec.Kubernetes.Clusters {
 		c := &desired.Spec.Kubernetes.Clusters[i]
 		if want.clusters[c.Name] != c {
@@ -58,7 +58,6 @@ func NewPlan(current, desired *State) (Plan, error) {
 	return plan, nil
 }
 
-// newUnitToCreate returns the unit of a cluster that is new, with the steps that create it.
 func newUnitToCreate(x *stateIndex, c *claudie.Cluster) *unit {
 	u := &unit{name: c.Name, ids: map[string]int{}, endpoint: endpoint{Endpoint: chooseEndpoint(x, c)}}
 	networks := map[Subject]string{}
@@ -66,7 +65,7 @@ func newUnitToCreate(x *stateIndex, c *claudie.Cluster) *unit {
 		step := u.newStep(CreatePool, subject)
 		if p := x.dynamic[subject.Pool]; p != nil {
 			network := Subject{Provider: p.ProviderSpec.Name, Region: p.ProviderSpec.Region}
-			if x.Executor == tofuExecutor { // each load balancer has networks of its own
+			if x.Executor == tofuExecutor { // each load balancer has its own networks
 				network.LoadBalancer = subject.LoadBalancer
 			}
 			if networks[network] == "" {
@@ -114,12 +113,11 @@ func newUnitToCreate(x *stateIndex, c *claudie.Cluster) *unit {
 	return u
 }
 
-// isLeaving reports whether a cluster is being destroyed, and its kubeconfig is still there.
+// isLeaving reports whether a cluster is being destroyed and still has its kubeconfig.
 func (s *State) isLeaving(cluster string) bool {
 	return s.Rollout != nil && slices.Contains(s.Rollout.Leaving, cluster)
 }
 
-// planRest returns the steps that drop what was kept until clusters were destroyed.
 func planRest(now, want *stateIndex) []Step {
 	if now.Rollout == nil || want.Rollout != nil && len(want.Rollout.Dropped) > 0 {
 		return nil
@@ -149,13 +147,13 @@ func planRest(now, want *stateIndex) []Step {
 	return steps
 }
 
-// The beginnings of the paths of what is kept: credentials, and the objects of what is being destroyed.
+// Path prefixes of kept credentials and of objects that are being destroyed.
 const (
 	credentialsFolder = "10-credentials/"
 	ObjectsFolder     = "objects/"
 )
 
-// planRemoval returns the steps that take a cluster away. The kubeconfig of one that leaves is kept.
+// planRemoval keeps the kubeconfig of a leaving cluster for now.
 func planRemoval(x *stateIndex, c *claudie.Cluster, leaves bool) []Step {
 	var steps []Step
 	add := func(kind Kind, reason ...Change) {
@@ -165,7 +163,7 @@ func planRemoval(x *stateIndex, c *claudie.Cluster, leaves bool) []Step {
 		}
 		steps = append(steps, step)
 	}
-	if t := x.ClusterTypes[c.Name]; t != "" && x.Executor != capiExecutor { // what is on a cluster of Cluster API goes with it
+	if t := x.ClusterTypes[c.Name]; t != "" && x.Executor != capiExecutor { // with Cluster API, workloads disappear with the cluster
 		add(DetachClusterType, Change{"clusterType", t, ""})
 	}
 	add(DestroyCluster, Change{"clusters", c.Name, ""})
@@ -175,8 +173,6 @@ func planRemoval(x *stateIndex, c *claudie.Cluster, leaves bool) []Step {
 	return steps
 }
 
-// planRotations returns the steps that change which credentials a provider or a static pool uses, what these
-// are, or how its machines are reached.
 func planRotations(now, want *stateIndex) []Step {
 	var steps []Step
 	for i := range want.Spec.Providers {
@@ -202,7 +198,6 @@ func planRotations(now, want *stateIndex) []Step {
 	return steps
 }
 
-// diffAccess returns how the access to the machines changes that are in both versions of a pool.
 func diffAccess(was, is *claudie.StaticPool, now, want *stateIndex) []Change {
 	var all []Change
 	if a, b := was.Port(), is.Port(); a != b {
@@ -227,8 +222,7 @@ func diffAccess(was, is *claudie.StaticPool, now, want *stateIndex) []Change {
 
 func describeRef(r claudie.Reference) string { return r.Namespace + "/" + r.Name }
 
-// planDrops returns the steps that drop providers and credentials that nothing uses any more. They depend
-// on the last step of every cluster that removes something.
+// planDrops drops unused providers and credentials after all other removal.
 func planDrops(now, want *stateIndex, last map[string]string) []Step {
 	after := slices.Sorted(maps.Values(last))
 	var steps []Step

@@ -11,33 +11,33 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// PlanFile is the plan in the folder of its manifest, beside the lock.
+// PlanFile is the plan in the folder of its manifest, next to the lock.
 const PlanFile = "plan.yaml"
 
 // PlanKind is the kind of a plan.
 const PlanKind = "ClusterPlan"
 
-// planHead begins the file of a plan. The digest of all that follows the line comes behind it.
+// planHead begins a plan file. The digest of the rest follows.
 const planHead = "# Written by Fairlead for people: the steps that led to the lock beside this file. Do not edit it.\n" +
 	"apiVersion: " + model.OwnAPIVersion + "\nkind: " + PlanKind + "\n" + digestKey + ": sha256:"
 
-// Transition is how a manifest gets from one state to another: the plan, and the nodes in each cloud.
+// Transition is a change of a manifest's state.
 type Transition struct {
 	Manifest string        `yaml:"manifest"`        // "namespace/name"
-	Phase    Phase         `yaml:"phase,omitempty"` // of the rollout that the second state is a part of
+	Phase    Phase         `yaml:"phase,omitempty"` // of the second state's rollout
 	Steps    []Step        `yaml:"steps"`
 	Clouds   []CloudChange `yaml:"clouds"`
 }
 
-// CloudChange is how many nodes there are in a cloud, before and after a change.
+// CloudChange is the number of nodes in a cloud before and after a change.
 type CloudChange struct {
 	Cloud  string     `json:"cloud" yaml:"cloud"`
 	Before CloudCount `json:"before" yaml:"before"`
 	After  CloudCount `json:"after" yaml:"after"`
 }
 
-// NewTransition returns how a manifest gets from one state to another, beside manifests that share Secrets with
-// it: beside are all states afterwards. The error is that of [NewPlan].
+// NewTransition returns the plan from current to desired. It keeps Secrets that the
+// states in beside share. Errors are those of [NewPlan].
 func NewTransition(current, desired *State, beside []State) (Transition, error) {
 	t := Transition{Manifest: cmp.Or(desired.Path(), current.Path())}
 	if desired.Rollout != nil {
@@ -50,7 +50,6 @@ func NewTransition(current, desired *State, beside []State) (Transition, error) 
 	return t, err
 }
 
-// compareClouds pairs counts of nodes by cloud. Both are sorted.
 func compareClouds(before, after []CloudCount) []CloudChange {
 	var all []CloudChange
 	for len(before)+len(after) > 0 {
@@ -69,14 +68,14 @@ func compareClouds(before, after []CloudCount) []CloudChange {
 	return all
 }
 
-// planBody is what the file of a plan has behind the digest of it.
+// planBody is a plan file after its head.
 type planBody struct {
-	To         string `yaml:"to"`             // the digest of the lock that the plan leads to
-	From       string `yaml:"from,omitempty"` // that of the lock before; "" if there was none
+	To         string `yaml:"to"`             // the digest of the resulting lock
+	From       string `yaml:"from,omitempty"` // the digest of the previous lock; "" for none
 	Transition `yaml:",inline"`
 }
 
-// EncodePlan returns the bytes of the plan from one lock to another; from is nil if there was none.
+// EncodePlan returns the bytes of a plan; from may be nil.
 func EncodePlan(t Transition, from, to []byte) ([]byte, error) {
 	body, err := yamldoc.Encode(planBody{digestInLock(to), digestInLock(from), t})
 	if err != nil {
@@ -85,20 +84,20 @@ func EncodePlan(t Transition, from, to []byte) ([]byte, error) {
 	return append([]byte(planHead+digestOf(body)+"\n"), body...), nil
 }
 
-// IsPlanOf reports whether a plan is as Fairlead wrote it, and leads to a lock.
+// IsPlanOf reports whether a plan is unedited and leads to lock.
 func IsPlanOf(plan, lock []byte) bool {
 	rest, ours := bytes.CutPrefix(plan, []byte(planHead))
 	digest, body, _ := bytes.Cut(rest, []byte("\n"))
 	return ours && string(digest) == digestOf(body) && bytes.HasPrefix(body, []byte("to: "+digestInLock(lock)+"\n"))
 }
 
-// IsPlanFrom reports whether a plan begins with a lock; nil for none.
+// IsPlanFrom reports whether a plan starts from lock; nil means none.
 func IsPlanFrom(plan, lock []byte) bool {
 	var body planBody
 	return yaml.Unmarshal(plan, &body) == nil && body.From == digestInLock(lock)
 }
 
-// ParsePlan reads a plan. Who needs to know whether somebody edited it asks [IsPlanOf].
+// ParsePlan reads a plan. It does not detect edits; [IsPlanOf] does.
 func ParsePlan(text []byte) (Transition, error) {
 	var t Transition
 	if err := yaml.Unmarshal(text, &t); err != nil {
@@ -111,7 +110,7 @@ func ParsePlan(text []byte) (Transition, error) {
 	return t, nil
 }
 
-// digestInLock returns the digest that a lock says it has; "" for none.
+// digestInLock returns the recorded digest; "" for no lock.
 func digestInLock(lock []byte) string {
 	_, rest, _ := bytes.Cut(lock, []byte("\n"+digestKey+": "))
 	digest, _, _ := bytes.Cut(rest, []byte("\n"))

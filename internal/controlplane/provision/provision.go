@@ -1,14 +1,14 @@
-// Package provision plans how clusters get from what a manifest asked for to what it asks for now: an
-// ordered list of steps, as Claudie's manager would take them, or as another executor does.
+// Package provision plans how clusters get from what a manifest asked for to what it
+// asks for now: an ordered list of steps, as Claudie's manager or another executor runs
+// them.
 //
-// The planner simulates the manager. It picks the first step that is eligible, in the manager's order,
-// applies it to a model of the cluster, and goes on until the model is what is wanted. Nothing is read
-// from clouds or clusters: what is there is what the GitOps branch says, in its lock.
+// The planner applies the first eligible step, in the manager's order, to a model of
+// the cluster until the model is as wanted. It reads only the lock in the GitOps
+// branch.
 //
-// What the package keeps true: a plan is a function of two states, and ends at the second one; nodes are
-// added before others are removed; the endpoint of an API server only moves to what is there and serves
-// it; a step depends on earlier steps only; and the ids of steps are unique, and do not change when
-// something else does.
+// A plan depends on two states only. Nodes are added before others are removed. The API
+// endpoint only moves to what already serves it. Steps depend on earlier steps. Ids of
+// steps are unique and stable.
 package provision
 
 import (
@@ -19,32 +19,29 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// State is a manifest with what else its clusters depend on. The zero State is that of a manifest that
-// is not there.
+// State is a manifest with the dependencies of its clusters. The zero State is no
+// manifest.
 type State struct {
 	Namespace string `yaml:"namespace"`
 	Name      string `yaml:"name"`
 	Executor  string `yaml:"executor"`
-	// SplitFrom is the name of the manifest that is written, of which this one has a single cluster; "" if
-	// this one is written.
+	// SplitFrom is the written manifest of which this one has a single cluster, or "".
 	SplitFrom string       `yaml:"splitFrom"`
 	Spec      claudie.Spec `yaml:"spec"`
-	// Templates is which templates the machines of a provider are made from.
+	// Templates maps providers to the source of their templates.
 	Templates map[string]string `yaml:"templates"`
-	// ClusterTypes is the cluster type of each cluster that has one.
+	// ClusterTypes maps clusters to their cluster type.
 	ClusterTypes map[string]string `yaml:"clusterTypes"`
-	// Endpoints is what answers for the API server of each cluster. A plan finds it, and the state
-	// after the plan has it.
+	// Endpoints maps clusters to their API endpoint, which the plan computes.
 	Endpoints map[string]Endpoint `yaml:"endpoints"`
-	// Secrets is what is known of each Secret that the manifest names, as "namespace/name": the digest of
-	// what provides it, or [ExistingSecret].
+	// Secrets maps "namespace/name" to a digest of the source, or to [ExistingSecret].
 	Secrets map[string]string `yaml:"secrets"`
-	// Rollout is nil unless more than this state is needed for what is written. The endpoints of a
-	// state with a Rollout are those that it is to have.
+	// Rollout is nil in the final state. During a rollout, Endpoints are the wanted
+	// ones.
 	Rollout *Rollout `yaml:"rollout"`
 }
 
-// Path returns the namespace and the name of the manifest; "" if it is not there.
+// Path returns "namespace/name"; "" for the zero State.
 func (s *State) Path() string {
 	if s.Name == "" {
 		return ""
@@ -52,14 +49,14 @@ func (s *State) Path() string {
 	return s.Namespace + "/" + s.Name
 }
 
-// Endpoint is what answers for an API server: a load balancer, or a control node.
+// Endpoint is the API endpoint of a cluster: a load balancer or a control node.
 type Endpoint struct {
 	LoadBalancer string `yaml:"loadBalancer"`
 	Pool         string `yaml:"pool"`
-	Node         string `yaml:"node"` // of a static pool: its address
+	Node         string `yaml:"node"` // address in a static pool
 }
 
-// String returns the endpoint as a sentence names it.
+// String names the endpoint in a sentence.
 func (e Endpoint) String() string {
 	switch {
 	case e.LoadBalancer != "":
@@ -70,10 +67,9 @@ func (e Endpoint) String() string {
 	return "pool " + e.Pool
 }
 
-// Plan is how the clusters of one manifest get from one state to another.
+// Plan has the steps of one manifest from one state to another.
 type Plan struct {
-	Steps []Step `json:"steps" yaml:"steps"`
-	// Endpoints is what answers for each API server after the plan.
+	Steps     []Step              `json:"steps" yaml:"steps"`
 	Endpoints map[string]Endpoint `json:"endpoints,omitempty" yaml:"endpoints,omitempty"`
 }
 
@@ -81,21 +77,21 @@ type Plan struct {
 type Step struct {
 	ID      string `json:"id" yaml:"id"`
 	Kind    Kind   `json:"kind" yaml:"kind"`
-	Cluster string `json:"cluster,omitempty" yaml:"cluster,omitempty"` // "" for one of the whole manifest
-	// Executor is what carries the step out.
+	Cluster string `json:"cluster,omitempty" yaml:"cluster,omitempty"` // "" for the whole manifest
+	// Executor runs the step.
 	Executor string   `json:"executor,omitempty" yaml:"executor,omitempty"`
 	Subject  Subject  `json:"subject" yaml:"subject"`
 	Reason   []Change `json:"reason,omitempty" yaml:"reason,omitempty"`
-	// After is the ids of the steps that this one depends on.
+	// After has the ids of the step's dependencies.
 	After      []string   `json:"after,omitempty" yaml:"after,omitempty"`
 	Phase      Phase      `json:"phase" yaml:"phase"`
 	Disruption Disruption `json:"disruption" yaml:"disruption"`
-	// MayRemove is how many nodes go at most, if the autoscaler has made as many as it may.
+	// MayRemove is the maximum of nodes that the autoscaler may remove.
 	MayRemove  int  `json:"mayRemove,omitempty" yaml:"mayRemove,omitempty"`
 	Reversible bool `json:"reversible" yaml:"reversible"`
 }
 
-// Subject is what a step is about. Fields that do not apply are empty.
+// Subject is the subject of a step. Fields that do not apply are empty.
 type Subject struct {
 	PoolRole     string `json:"poolRole,omitempty" yaml:"poolRole,omitempty"` // Control, Compute or Balancing
 	Pool         string `json:"pool,omitempty" yaml:"pool,omitempty"`
@@ -103,19 +99,19 @@ type Subject struct {
 	Role         string `json:"role,omitempty" yaml:"role,omitempty"`
 	Provider     string `json:"provider,omitempty" yaml:"provider,omitempty"`
 	Region       string `json:"region,omitempty" yaml:"region,omitempty"`
-	// Old marks the machines of a pool that newer ones replace, and New those that replace them.
+	// Old marks machines that New ones replace.
 	Old bool `json:"old,omitempty" yaml:"old,omitempty"`
 	New bool `json:"new,omitempty" yaml:"new,omitempty"`
 }
 
-// What the machines of a pool are for.
+// The roles of pools.
 const (
 	Control   = "control"
 	Compute   = "compute"
 	Balancing = "load balancer"
 )
 
-// String returns the subject as a sentence names it; "" for the cluster as a whole.
+// String names the subject in a sentence; "" for the whole cluster.
 func (s Subject) String() string {
 	switch {
 	case s.Pool != "" && s.PoolRole == Balancing:
@@ -146,7 +142,6 @@ func (s Subject) generation() string {
 	return ""
 }
 
-// id returns the part of a step's id that names the subject.
 func (s Subject) id() string {
 	role := s.PoolRole
 	if role == Balancing {
@@ -161,7 +156,7 @@ func (s Subject) id() string {
 	return strings.Join(parts, "")
 }
 
-// Change is a field, with its value before and after; "" for none.
+// Change is the change of a field. Old or New is "" if it has no value.
 type Change struct {
 	Field string `json:"field" yaml:"field"`
 	Old   string `json:"old,omitempty" yaml:"old,omitempty"`
@@ -173,7 +168,6 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s: %s → %s", c.Field, cmp.Or(c.Old, "none"), cmp.Or(c.New, "none"))
 }
 
-// stateIndex finds the parts of a state by name.
 type stateIndex struct {
 	*State
 	providers map[string]*claudie.Provider
@@ -181,7 +175,7 @@ type stateIndex struct {
 	static    map[string]*claudie.StaticPool
 	roles     map[string]*claudie.Role
 	clusters  map[string]*claudie.Cluster
-	balancers map[string][]*claudie.LoadBalancer // of each cluster
+	balancers map[string][]*claudie.LoadBalancer // by cluster
 }
 
 func newStateIndex(s *State) *stateIndex {

@@ -2,7 +2,7 @@ package provision
 
 import "cmp"
 
-// placeOf is why a step of a kind is where it is in a plan.
+// placeOf explains the position of steps in a plan.
 var placeOf = map[Kind]string{
 	CreateNetwork:      "machines are made in a network",
 	CreatePool:         "the machines are there before Kubernetes is installed on them",
@@ -43,7 +43,6 @@ var placeOf = map[Kind]string{
 	DropObjects:        "the objects are needed until what they made is destroyed",
 }
 
-// Why steps are where they are if an executor has another order than Claudie.
 const (
 	capiAtOnce     = "Cluster API begins with all steps of a change at once"
 	tofuModule     = "the module does it before anything is removed: the plan of Terraform says whether it replaces machines"
@@ -51,7 +50,6 @@ const (
 	tofuBeforeGone = "roles that stay are changed before anything is removed"
 )
 
-// placesOf are why steps of some kinds are where they are, for executors that have another order than Claudie.
 var placesOf = map[string]map[Kind]string{
 	capiExecutor: {
 		CreatePool:        "control nodes come first, and compute nodes join a cluster that answers",
@@ -75,5 +73,5 @@ var placesOf = map[string]map[Kind]string{
 	},
 }
 
-// Place returns why the step is where it is in a plan, as a clause.
+// Place explains the position of the step in a plan, as a clause.
 func (s Step) Place() string { return cmp.Or(placesOf[s.Executor][s.Kind], placeOf[s.Kind]) }

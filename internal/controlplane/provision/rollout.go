@@ -7,26 +7,25 @@ import (
 	"slices"
 )
 
-// Rollout is where a manifest is on the way to what is written, while more than the present output is
-// needed for it. It is in the lock, so that Git says where the rollout stands.
+// Rollout is the progress of a manifest that needs several outputs. Git has it, in the
+// lock.
 type Rollout struct {
 	Phase Phase `yaml:"phase"`
-	// Target is the digest of the state that the rollout leads to.
+	// Target is the digest of the final state.
 	Target string `yaml:"target"`
-	// Open are the clusters whose control nodes answer on port 6443 in this phase, whatever their
-	// endpoints are: while an endpoint moves, the old one and the new one must both work.
+	// Open are the clusters with open port 6443, since the old and the new endpoint
+	// must both work.
 	Open []string `yaml:"open"`
-	// Leaving are the clusters that are being destroyed, and Dropped what is only there for that: files
-	// beside the lock.
+	// Leaving are clusters being destroyed. Dropped are files next to the lock that
+	// only this needs.
 	Leaving []string `yaml:"leaving"`
 	Dropped []string `yaml:"dropped"`
-	// From is the state before the rollout; nil if the executor orders all steps itself, and the rollout
-	// only keeps what it needs for that.
+	// From is the state before the rollout, or nil if the executor orders all steps
+	// itself.
 	From *State `yaml:"from"`
 }
 
-// WithoutRemoval returns the state without what is only there to be destroyed: what leads to another state
-// is planned as if that were gone.
+// WithoutRemoval returns the state as if pending removals were complete.
 func (s *State) WithoutRemoval() State {
 	bare := *s
 	switch {
@@ -41,7 +40,7 @@ func (s *State) WithoutRemoval() State {
 	return bare
 }
 
-// WithRemoval returns the state with clusters that are being destroyed, and with files that stay for that.
+// WithRemoval returns the state with leaving clusters and their files.
 func (s *State) WithRemoval(leaving, dropped []string) (State, error) {
 	removing := *s
 	if s.Rollout == nil {
@@ -55,8 +54,8 @@ func (s *State) WithRemoval(leaving, dropped []string) (State, error) {
 	return removing, nil
 }
 
-// Detach returns the state in which some clusters have no cluster types, before they are removed on the way
-// to another state.
+// Detach returns the state with some clusters detached from their cluster types, which
+// precedes removal.
 func (s *State) Detach(clusters []string, desired *State) (State, error) {
 	detached, rollout := *s, Rollout{}
 	if s.Rollout != nil {
@@ -69,37 +68,33 @@ func (s *State) Detach(clusters []string, desired *State) (State, error) {
 	return detached, err
 }
 
-// IsDetaching reports whether clusters are detached from their cluster types, and nothing else happens.
+// IsDetaching reports whether the phase only detaches cluster types.
 func (r *Rollout) IsDetaching() bool { return r.Phase == Switch && r.From == nil }
 
-// Stage is what is to be rendered of a manifest now.
+// Stage is the state of a manifest to render now.
 type Stage struct {
-	// State has the pools and their members, load balancers, roles and versions of this phase. Its
-	// Endpoints say what answers for each API server, and its Rollout is set if another phase follows.
+	// State is the state of this phase; it has a Rollout if another phase follows.
 	State State
-	// Phase is the phase that State carries out: "" if it is all that is written.
+	// Phase is the phase of State; "" for the final one.
 	Phase Phase
-	// Waits is set if State is the previous one, because the clusters have not reported it as done and
-	// the next phase would remove what they may still use.
+	// Waits is set if State is the previous state, because the next phase would remove
+	// what clusters may still use.
 	Waits bool
 }
 
-// NewRemoval returns the rollout of a state that an executor carries out at once, while files stay beside
-// the lock that are dropped after that, and clusters are being destroyed.
+// NewRemoval returns the rollout of a state that an executor applies at once, while
+// clusters are being destroyed and need files next to the lock.
 func NewRemoval(state *State, leaving, dropped []string) (*Rollout, error) {
 	target, err := digestState(state)
 	return &Rollout{Phase: Contract, Target: target, Leaving: leaving, Dropped: dropped}, err
 }
 
-// NextStage returns what follows the previous state of a manifest on the way to the desired one, for
-// executors that carry out one state at a time in no order of their own. What is needed is added first,
-// then used, and then what nothing uses is removed; a phase that changes nothing is left out. Adding
-// never waits; each other phase waits until isObserved reports that clusters have carried out the
-// previous state.
-//
-// With the state that it returned as the previous one, and not observed, NextStage returns it again.
+// NextStage returns the stage after previous on the way to desired, for executors
+// without an order of their own. It adds what is needed, uses it, then removes the
+// rest; it skips empty phases. Adding never waits. Other phases wait until isObserved,
+// and NextStage returns the same stage until then.
 func NextStage(previous, desired *State, isObserved func() bool) (Stage, error) {
-	// Whatever the phase, what provides the Secrets is rendered as it is written.
+	// All phases render the source of Secrets as written.
 	current := *previous
 	current.Secrets = desired.Secrets
 	previous = &current
@@ -135,8 +130,8 @@ func NextStage(previous, desired *State, isObserved func() bool) (Stage, error) 
 	return n.settle(final, previous)
 }
 
-// goesBack reports whether the desired state is that from before a phase that only added something: nothing
-// uses that yet, so that it need not be there before it is removed.
+// goesBack reports whether desired is the state before a phase that only added: that
+// can be removed at once.
 func (n *stagePlanner) goesBack() (bool, error) {
 	rollout := n.previous.Rollout
 	if rollout == nil || rollout.Phase != Expand || rollout.From == nil {
@@ -150,27 +145,25 @@ func (n *stagePlanner) goesBack() (bool, error) {
 	return from == to, err
 }
 
-// IsAPIOpen reports whether the control nodes of a cluster answer on port 6443.
+// IsAPIOpen reports whether the cluster's control nodes answer on port 6443.
 func (s *State) IsAPIOpen(cluster string) bool {
 	return s.Endpoints[cluster].LoadBalancer == "" || s.isHeldOpen(cluster)
 }
 
-// beforeRollout returns the state before the rollout that is under way; s itself if none is.
+// beforeRollout returns s itself without a rollout.
 func (s *State) beforeRollout() *State {
-	if s.Rollout == nil || s.Rollout.From == nil { // a lock that somebody made may lack it
+	if s.Rollout == nil || s.Rollout.From == nil { // an edited lock may lack it
 		return s
 	}
 	return s.Rollout.From
 }
 
-// stagePlanner is one call of NextStage.
 type stagePlanner struct {
 	previous, desired *State
 	endpoints         map[string]Endpoint // after all phases
 	open              []string
 }
 
-// phase returns the phase that the previous state carries out.
 func (n *stagePlanner) phase() Phase {
 	if n.previous.Rollout == nil {
 		return ""
@@ -178,7 +171,6 @@ func (n *stagePlanner) phase() Phase {
 	return n.previous.Rollout.Phase
 }
 
-// findOpen finds the clusters whose endpoints begin or cease to be load balancers in this rollout.
 func (n *stagePlanner) findOpen(plan Plan) {
 	if n.previous.Rollout != nil {
 		n.open = slices.Clone(n.previous.Rollout.Open)
@@ -192,7 +184,7 @@ func (n *stagePlanner) findOpen(plan Plan) {
 	n.open = slices.Compact(n.open)
 }
 
-// enter returns the stage of a phase, and false if it changes nothing of the previous state.
+// enter returns false if the phase changes nothing.
 func (n *stagePlanner) enter(phase Phase, state State) (Stage, bool, error) {
 	settled := *n.previous.beforeRollout()
 	settled.Rollout = nil
@@ -220,7 +212,6 @@ func (n *stagePlanner) enter(phase Phase, state State) (Stage, bool, error) {
 	return Stage{State: state, Phase: phase}, true, nil
 }
 
-// settle returns the stage that is all that is written.
 func (n *stagePlanner) settle(state State, from *State) (Stage, error) {
 	plan, err := NewPlan(from, &state)
 	if err != nil {
@@ -230,7 +221,6 @@ func (n *stagePlanner) settle(state State, from *State) (Stage, error) {
 	return Stage{State: state}, nil
 }
 
-// digestState returns a digest of what a state asks for.
 func digestState(s *State) (string, error) {
 	bare := *s
 	bare.Endpoints, bare.Secrets, bare.Rollout = nil, nil, nil
@@ -241,7 +231,6 @@ func digestState(s *State) (string, error) {
 	return digestInLock(text), nil
 }
 
-// expand returns the previous state with all that the desired one adds to it.
 func (n *stagePlanner) expand() State {
 	s := *n.previous
 	was, is := newStateIndex(n.previous), newStateIndex(n.desired)
@@ -262,7 +251,6 @@ func (n *stagePlanner) expand() State {
 	return s
 }
 
-// switchOver returns the desired state with all of the previous one that it lacks.
 func (n *stagePlanner) switchOver() State {
 	s := *n.desired
 	was, is := newStateIndex(n.previous), newStateIndex(n.desired)
@@ -277,7 +265,6 @@ func (n *stagePlanner) switchOver() State {
 	return s
 }
 
-// mergeOver returns the pairs of both maps, of which those of over win.
 func mergeOver[V any](under, over map[string]V) map[string]V {
 	all := map[string]V{}
 	maps.Copy(all, under)

@@ -9,10 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// ExistingSecret is what is known of a Secret that the management cluster has anyway.
+// ExistingSecret marks a Secret that the management cluster already has.
 const ExistingSecret = "existing"
 
-// findSecrets returns what is known of the Secrets that a manifest names; nil if nothing is.
 func findSecrets(m *model.InputManifest, credentials []*model.Credential) map[string]string {
 	all, named := map[string]string{}, listSecrets(&m.Spec)
 	for _, ref := range splitWords(m.Annotations[model.ExistingSecretsAnnotation]) {
@@ -31,8 +30,8 @@ func findSecrets(m *model.InputManifest, credentials []*model.Credential) map[st
 	return all
 }
 
-// AddSecrets adds what the lock of an older version does not say of the Secrets that the manifest names: the
-// files beside the lock tell what SOPS encrypted.
+// AddSecrets completes the lock of an older version: beside are the files next to it
+// that SOPS encrypted.
 func (s *State) AddSecrets(beside []*model.Credential) {
 	named, all := listSecrets(&s.Spec), maps.Clone(s.Secrets)
 	if all == nil {
@@ -52,7 +51,6 @@ func splitWords(text string) []string {
 	return strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
 }
 
-// listSecrets returns the Secrets that a manifest names, as "namespace/name".
 func listSecrets(spec *claudie.Spec) map[string]bool {
 	all := map[string]bool{}
 	for i := range spec.Providers {
@@ -66,8 +64,8 @@ func listSecrets(spec *claudie.Spec) map[string]bool {
 	return all
 }
 
-// diffSecret returns how a Secret changes that is named by one field before and after; false if it is the
-// same, or if nothing is known of it in one of the states.
+// diffSecret returns the change of a named Secret. It is false if the Secret is equal
+// or unknown in one state.
 func diffSecret(field string, was, is claudie.Reference, now, want *stateIndex) (Change, bool) {
 	before, after := describeRef(was), describeRef(is)
 	if before != after {
@@ -81,7 +79,7 @@ func diffSecret(field string, was, is claudie.Reference, now, want *stateIndex) 
 	return Change{field, before, after + ", changed"}, true
 }
 
-// WithoutShared returns steps without those that drop credentials which manifests of some states name.
+// WithoutShared omits steps that drop credentials that manifests of states use.
 func WithoutShared(steps []Step, states []State) []Step {
 	used := map[string]bool{}
 	for i := range states {

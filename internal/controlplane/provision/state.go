@@ -9,11 +9,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// DefaultExecutor carries out manifests that name no executor.
+// DefaultExecutor is used for manifests that name no executor.
 const DefaultExecutor = "claudie"
 
-// NewState returns the state that a manifest of a control plane asks for. The endpoints are those of
-// the plan that leads to it.
+// NewState returns the state that a manifest asks for. It has no Endpoints; the plan
+// computes these.
 func NewState(m *model.InputManifest, all *model.Clusters) State {
 	s := State{Namespace: m.Namespace, Name: m.Name, Executor: cmp.Or(m.Annotations[model.ExecutorAnnotation], DefaultExecutor), Spec: m.Spec}
 	for i := range m.Spec.Providers {
@@ -32,7 +32,7 @@ func NewState(m *model.InputManifest, all *model.Clusters) State {
 			continue
 		}
 		for _, c := range b.Spec.Clusters {
-			ofAnother := m.Whole != nil && m.Spec.FindCluster(c.Name) == nil // part
+			ofAnother := m.Whole != nil && m.Spec.FindCluster(c.Name) == nil
 			if ofAnother || !m.IsAttachable(c) {
 				continue
 			}
@@ -45,8 +45,8 @@ func NewState(m *model.InputManifest, all *model.Clusters) State {
 	return s
 }
 
-// ListOwned returns the names of what no other environment can have too: of the manifest, its machines and DNS
-// names, and of the clusters that report.
+// ListOwned returns names that only one environment may have: manifest, machines, DNS
+// names and reporting clusters.
 func (s *State) ListOwned() []string {
 	all := []string{s.Path()}
 	for _, u := range s.Spec.ListUnique() {
@@ -58,7 +58,8 @@ func (s *State) ListOwned() []string {
 	return all
 }
 
-// NewStates returns the states that all manifests of a model ask for, in the order of the model.
+// NewStates returns the states that a model's manifests ask for, in the order of the
+// model.
 func NewStates(m *model.Model) []State {
 	var all []State
 	for _, manifest := range m.Clusters.Manifests {
@@ -67,8 +68,7 @@ func NewStates(m *model.Model) []State {
 	return all
 }
 
-// CheckModel reports what of the changes from some states to those that a model asks for must not be
-// merged as it is.
+// CheckModel reports changes of states by a model that must not be merged.
 func CheckModel(current []State, m *model.Model) problem.List {
 	var problems problem.List
 	for _, e := range NewEdits(current, m) {
@@ -81,8 +81,7 @@ func CheckModel(current []State, m *model.Model) problem.List {
 	return append(problems, checkTaken(current, m)...)
 }
 
-// NewEdits returns the changes from some states to those that a model asks for: of the states in their
-// order, and behind them of the manifests that are new.
+// NewEdits returns existing manifests in the order of current, then new ones.
 func NewEdits(current []State, m *model.Model) []Edit {
 	m = WithEmptyParts(current, m)
 	written := map[string]*model.InputManifest{}
@@ -100,7 +99,7 @@ func NewEdits(current []State, m *model.Model) []Edit {
 			all = append(all, newEdit(&State{}, manifest, m))
 		}
 	}
-	removing := map[string]bool{} // the split manifests of which a part goes
+	removing := map[string]bool{}
 	for i := range all {
 		removing[all[i].wholePath()] = removing[all[i].wholePath()] || all[i].isLeaving()
 	}
@@ -110,16 +109,14 @@ func NewEdits(current []State, m *model.Model) []Edit {
 	return all
 }
 
-// wholePath returns the path of the split manifest that the edited one is a part of.
 func (e *Edit) wholePath() string { return e.Desired.Namespace + "/" + e.Desired.SplitFrom }
 
-// isLeaving reports whether the manifest is a part whose cluster is not written any more.
 func (e *Edit) isLeaving() bool {
 	return e.Desired.SplitFrom != "" && len(e.Desired.Spec.Kubernetes.Clusters) == 0
 }
 
-// WithEmptyParts returns the model with a manifest without a cluster for each part of a split manifest that
-// there is and whose cluster is not written any more: the cluster is destroyed, and then the part goes.
+// WithEmptyParts adds an empty manifest for each part that lost its cluster, so that
+// the cluster is destroyed before the part is removed.
 func WithEmptyParts(current []State, m *model.Model) *model.Model {
 	if len(m.Clusters.Split) == 0 {
 		return m
@@ -148,8 +145,8 @@ func findManifest(all []*model.InputManifest, path string) *model.InputManifest 
 	return all[i]
 }
 
-// findRegrouped returns the manifest that has the clusters of a state now, in another grouping: one that is
-// split and was not, or the reverse; nil if there is none.
+// findRegrouped returns the manifest that has the clusters after splitting was switched
+// on or off; else nil.
 func findRegrouped(current *State, m *model.Model) *model.InputManifest {
 	if current.SplitFrom == "" {
 		return findManifest(m.Clusters.Split, current.Path())
@@ -157,7 +154,6 @@ func findRegrouped(current *State, m *model.Model) *model.InputManifest {
 	return findManifest(m.Clusters.Manifests, current.Namespace+"/"+current.SplitFrom)
 }
 
-// newEdit returns the change of a manifest; nil for one that is not written any more.
 func newEdit(current *State, written *model.InputManifest, m *model.Model) Edit {
 	if written == nil {
 		e := Edit{Current: current, Desired: &State{}, Regrouped: findRegrouped(current, m), PositionOf: func(...any) problem.Pos { return problem.Pos{Layer: m.Environment} }}
@@ -170,7 +166,6 @@ func newEdit(current *State, written *model.InputManifest, m *model.Model) Edit 
 	return Edit{Current: current, Desired: &desired, Annotations: written.Annotations, PositionOf: positionsIn(written), Unused: written.UnusedProviders}
 }
 
-// positionsIn returns what finds the positions of fields in a manifest.
 func positionsIn(m *model.InputManifest) func(path ...any) problem.Pos {
 	return func(path ...any) problem.Pos {
 		if len(path) == 0 {

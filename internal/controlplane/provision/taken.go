@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// checkNames reports DNS names that move from one load balancer to another: the record of the new one is
-// made before that of the other one is deleted, and both have one name.
+// checkNames reports DNS names that move between load balancers: both records would
+// exist at the same time.
 func (g *editCheck) checkNames() {
 	before := map[string]claudie.Unique{}
 	for _, u := range g.Current.Spec.ListUnique() {
@@ -24,7 +24,7 @@ func (g *editCheck) checkNames() {
 	}
 }
 
-// holdings are the machines and DNS names of manifests, with the paths of the manifests.
+// holdings maps machines and DNS names to the path of their manifest.
 type holdings map[string]string
 
 func (h holdings) add(manifest string, spec *claudie.Spec) {
@@ -41,13 +41,13 @@ func newHoldings(states []State) holdings {
 	return h
 }
 
-// checkTaken reports what manifests take over that others have, and give up in the same change: nothing
-// orders what becomes of two manifests. What both are to have is reported elsewhere.
+// checkTaken reports machines and DNS names that move between manifests, which change
+// in no order.
 func checkTaken(current []State, m *model.Model) problem.List {
 	var problems problem.List
 	had := holdings{}
 	for i := range current {
-		if findRegrouped(&current[i], m) == nil { // that is reported
+		if findRegrouped(&current[i], m) == nil { // reported elsewhere
 			had.add(current[i].Path(), &current[i].Spec)
 		}
 	}
@@ -62,7 +62,6 @@ func checkTaken(current []State, m *model.Model) problem.List {
 	return problems
 }
 
-// isHeldBy reports whether a manifest has a machine or a DNS name; nil for one that is not written.
 func isHeldBy(m *model.InputManifest, u claudie.Unique) bool {
 	return m != nil && slices.ContainsFunc(m.Spec.ListUnique(), func(o claudie.Unique) bool { return o.Name == u.Name })
 }
@@ -72,8 +71,8 @@ func reportTaken(problems *problem.List, m *model.InputManifest, u claudie.Uniqu
 		"%s: %s moves here from %s, which may still use it", u.Owner, u, holder)
 }
 
-// checkTakenFrom reports what manifests of an environment take over from another one, which does not write it
-// any more.
+// checkTakenFrom reports machines and DNS names that another environment no longer
+// writes.
 func (e *EnvironmentClusters) checkTakenFrom(o *EnvironmentClusters) problem.List {
 	var problems problem.List
 	mine, theirs := newHoldings(e.Output), newHoldings(o.Output)

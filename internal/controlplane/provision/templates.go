@@ -9,9 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// describeTemplates returns which templates the machines of a provider are made from: a repository and a
-// commit, with the hash that it stands for if that is known, or the name of a reference that is not in the
-// control plane.
+// describeTemplates returns a repository and commit, with the hash if known, or the
+// name of an external reference.
 func describeTemplates(p *claudie.Provider, all *model.Clusters) string {
 	if t := p.Templates; t != nil {
 		return t.Repository + "/" + t.Path + "@" + t.Tag + describeHash(t.Repository, t.Tag, all)
@@ -35,7 +34,7 @@ func describeHash(url, revision string, all *model.Clusters) string {
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// splitTemplates returns the parts of what [describeTemplates] returns; hash is "" if it is not known.
+// splitTemplates splits the result of [describeTemplates]; hash may be "".
 func splitTemplates(text string) (place, revision, hash string) {
 	text, hash, _ = strings.Cut(strings.TrimSuffix(text, ")"), " (")
 	at := strings.LastIndex(text, "@")
@@ -49,8 +48,8 @@ func splitTemplates(text string) (place, revision, hash string) {
 	return place, revision, hash
 }
 
-// AddTemplateHashes adds the hashes of templates that the lock of an older version names by a tag alone. find
-// returns the hash of a revision of a repository; "" if it is not known.
+// AddTemplateHashes adds hashes to the lock of an older version. find returns "" for an
+// unknown hash.
 func (s *State) AddTemplateHashes(all *model.Clusters, find func(url, revision string) string) {
 	s.Templates = maps.Clone(s.Templates)
 	for i := range s.Spec.Providers {
@@ -70,8 +69,6 @@ func (s *State) AddTemplateHashes(all *model.Clusters, find func(url, revision s
 	}
 }
 
-// findTemplatesURL returns the repository of the templates at a place that a provider names; "" if it is not
-// known.
 func findTemplatesURL(p *claudie.Provider, place string, all *model.Clusters) string {
 	if p.Templates != nil {
 		return p.Templates.Repository
@@ -84,8 +81,7 @@ func findTemplatesURL(p *claudie.Provider, place string, all *model.Clusters) st
 	return ""
 }
 
-// equalTemplates reports whether machines are made from the same templates: those of one hash, whatever names
-// it, or, if a hash is not known, those of one name.
+// equalTemplates compares hashes, or revisions if a hash is unknown.
 func equalTemplates(a, b string) bool {
 	if a == b {
 		return true

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Text returns the plan for a terminal: a line for each step, in the order of the plan.
+// Text returns the plan for a terminal, one line for each step.
 func (p Plan) Text() string {
 	var b strings.Builder
 	cluster := ""
@@ -22,7 +22,6 @@ func (p Plan) Text() string {
 	return b.String()
 }
 
-// heading returns what the step is a part of.
 func (s Step) heading() string {
 	if s.Cluster == "" {
 		return "manifest"
@@ -30,7 +29,6 @@ func (s Step) heading() string {
 	return "cluster " + s.Cluster
 }
 
-// marks returns what a reader of the plan should know of the step.
 func (s Step) marks() string {
 	marks := []string{string(s.Phase)}
 	if s.Disruption != NoDisruption {

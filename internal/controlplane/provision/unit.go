@@ -8,53 +8,49 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// unit is a model of one Kubernetes cluster and its load balancers, as it is and as it is wanted. Units
-// change independently of each other.
+// unit is a model of one cluster and its load balancers. Units change independently.
 type unit struct {
 	name string
 	// limit is more steps than the unit can need.
 	limit     int
-	slots     []*slot // of the cluster, control pools first
+	slots     []*slot
 	balancers []*balancer
 	tally     tally
 	endpoint  endpoint
 	wanted    Endpoint
-	// wantedNode is the node that answers for the API server unless a load balancer does.
+	// wantedNode serves the API if no load balancer does.
 	wantedNode Endpoint
-	chosen     bool // whether the wanted endpoint is one that was chosen for a phase, and not found by a rule
-	open       bool // whether the control nodes answer on port 6443
+	chosen     bool // the phase sets the wanted endpoint
+	open       bool // port 6443 of the control nodes
 	wantedOpen bool
 	version    versions
 	proxy      proxies
 	patches    []patch
 	patched    Disruption
-	types      versions // of cluster types
+	types      versions
 	steps      []Step
-	leaves     []string // the ids of the steps that no other depends on
+	leaves     []string // steps without dependants
 	ids        map[string]int
 }
 
-// versions is a text as it is and as it is wanted.
 type versions struct{ now, want string }
 
-// endpoint is what answers for the API server; old if it is among machines that newer ones replace.
 type endpoint struct {
 	Endpoint
 	old bool
 }
 
-// slot is a pool in one role of a cluster or load balancer.
 type slot struct {
 	subject   Subject
 	static    bool
 	now, want *machines
-	old       *machines // that now replaces, and that are not removed yet
+	old       *machines // to be removed after now has replaced them
 	next      action
 	tally     *tally
 }
 
-// machines are those of one pool in one role. The size of a pool that is autoscaled is not known: it is
-// taken to be the smallest.
+// machines are those of one pool in one role. The unknown size of an autoscaled pool
+// counts as its minimum.
 type machines struct {
 	templates string
 	count     int
@@ -62,7 +58,7 @@ type machines struct {
 	scaler    *claudie.Autoscaler
 }
 
-// action is what is to be done next with the machines of a slot.
+// action is the next action on the machines of a slot.
 type action int
 
 const (
@@ -76,18 +72,16 @@ const (
 	actions
 )
 
-// tally counts the slots for which each action is next: dynamic ones, and static ones.
+// tally counts slots by next action: dynamic, then static.
 type tally [actions][2]int
 
-// balancer is a load balancer.
 type balancer struct {
 	name      string
-	now, want *balancing // nil if it is not there
+	now, want *balancing // nil if it does not exist
 	slots     []*slot
 	tally     tally
 }
 
-// balancing is what a load balancer does.
 type balancing struct {
 	dns   claudie.DNS
 	roles []claudie.Role
@@ -105,14 +99,12 @@ func (b *balancing) findRole(name string) *claudie.Role {
 	return nil
 }
 
-// servesAPI reports whether a role answers for the API server.
 func (b *balancing) servesAPI() bool { return b != nil && slices.ContainsFunc(b.roles, isAPIRole) }
 
-// isAPIRole reports whether a role answers for the API server. A role that is edited in place may do half
-// of it.
+// isAPIRole requires the port too, since a role that is edited in place may meet only
+// one condition.
 func isAPIRole(r claudie.Role) bool { return r.IsAPI() && r.Port == claudie.APIPort }
 
-// newUnit returns the model of a cluster that is in both states.
 func newUnit(now, want *stateIndex, name string) *unit {
 	was, is := now.clusters[name], want.clusters[name]
 	u := &unit{name: name, ids: map[string]int{}, version: versions{was.Version, is.Version}, types: versions{now.ClusterTypes[name], want.ClusterTypes[name]}}
@@ -151,13 +143,11 @@ func newUnit(now, want *stateIndex, name string) *unit {
 	return u
 }
 
-// isHeldOpen reports whether the control nodes of a cluster answer on port 6443 during a phase.
 func (s *State) isHeldOpen(cluster string) bool {
 	return s.Rollout != nil && slices.Contains(s.Rollout.Open, cluster)
 }
 
-// newSlots pairs the pools of two lists by name: those that are wanted in their order, and behind them
-// those that go.
+// newSlots returns wanted pools in order, then removed ones.
 func newSlots(now, want *stateIndex, subject Subject, was, is []string, t *tally) []*slot {
 	present := make(map[string]bool, len(was))
 	for _, name := range was {
@@ -196,7 +186,6 @@ func newSlots(now, want *stateIndex, subject Subject, was, is []string, t *tally
 	return all
 }
 
-// newMachines returns the machines of a pool, and whether they are static.
 func (x *stateIndex) newMachines(pool string) (*machines, bool) {
 	if p := x.static[pool]; p != nil {
 		m := &machines{count: len(p.Nodes)}
@@ -214,7 +203,6 @@ func (x *stateIndex) newMachines(pool string) (*machines, bool) {
 	return &machines{templates: x.findTemplates(p.ProviderSpec.Name), count: fewest, scaler: p.Autoscaler}, false
 }
 
-// findTemplates returns which templates the machines of a provider are made from; "" if the executor uses none.
 func (x *stateIndex) findTemplates(provider string) string {
 	if !x.isOfClaudie() {
 		return ""
@@ -222,7 +210,6 @@ func (x *stateIndex) findTemplates(provider string) string {
 	return x.Templates[provider]
 }
 
-// newBalancers pairs the load balancers of a cluster by name.
 func newBalancers(now, want *stateIndex, cluster string) []*balancer {
 	var all []*balancer
 	byName := map[string]*balancer{}
@@ -266,8 +253,8 @@ func (x *stateIndex) newBalancing(lb *claudie.LoadBalancer) *balancing {
 	return b
 }
 
-// findEndpoint returns what answers for the API server of a cluster that is there. A lock names it; of
-// a state without a lock it is what a new cluster gets.
+// findEndpoint returns the API endpoint in the lock, or without one that of a new
+// cluster.
 func findEndpoint(x *stateIndex, c *claudie.Cluster) Endpoint {
 	if e, known := x.Endpoints[c.Name]; known {
 		return e
@@ -275,8 +262,6 @@ func findEndpoint(x *stateIndex, c *claudie.Cluster) Endpoint {
 	return chooseEndpoint(x, c)
 }
 
-// chooseEndpoint returns what answers for the API server of a new cluster: the first load balancer that
-// serves it, and without one a node.
 func chooseEndpoint(x *stateIndex, c *claudie.Cluster) Endpoint {
 	if e := x.findAPIBalancer(c.Name); e.LoadBalancer != "" {
 		return e
@@ -284,7 +269,6 @@ func chooseEndpoint(x *stateIndex, c *claudie.Cluster) Endpoint {
 	return chooseNode(Endpoint{}, x, c)
 }
 
-// findAPIBalancer returns the first load balancer that serves the API server of a cluster.
 func (x *stateIndex) findAPIBalancer(cluster string) Endpoint {
 	for _, lb := range x.balancers[cluster] {
 		if x.newBalancing(lb).servesAPI() {
@@ -294,8 +278,6 @@ func (x *stateIndex) findAPIBalancer(cluster string) Endpoint {
 	return Endpoint{}
 }
 
-// chooseNode returns the node that is to answer for the API server of a cluster without a load balancer:
-// the one that does it now, if it stays, and else one of the first control pool.
 func chooseNode(current Endpoint, x *stateIndex, c *claudie.Cluster) Endpoint {
 	if current.LoadBalancer == "" && slices.Contains(c.Pools.Control, current.Pool) && x.hasNode(current) {
 		return current
@@ -306,7 +288,6 @@ func chooseNode(current Endpoint, x *stateIndex, c *claudie.Cluster) Endpoint {
 	return x.newNodeEndpoint(c.Pools.Control[0])
 }
 
-// newNodeEndpoint returns the first node of a pool as an endpoint.
 func (x *stateIndex) newNodeEndpoint(pool string) Endpoint {
 	e := Endpoint{Pool: pool}
 	if p := x.static[pool]; p != nil && len(p.Nodes) > 0 {
@@ -315,7 +296,6 @@ func (x *stateIndex) newNodeEndpoint(pool string) Endpoint {
 	return e
 }
 
-// hasNode reports whether the node of an endpoint is in its pool.
 func (x *stateIndex) hasNode(e Endpoint) bool {
 	p := x.static[e.Pool]
 	if p == nil {
@@ -324,17 +304,15 @@ func (x *stateIndex) hasNode(e Endpoint) bool {
 	return slices.ContainsFunc(p.Nodes, func(n claudie.StaticNode) bool { return n.Endpoint == e.Node })
 }
 
-// proxy is the installation proxy of a cluster as its nodes use it.
 type proxy struct {
 	used    bool
 	noProxy string
 }
 
-// proxies is the installation proxy as it is and as it is wanted.
 type proxies struct{ now, want proxy }
 
-// newProxy returns the proxy that nodes of a cluster use. Without a mode they use it if machines of Hetzner
-// are among them, and Claudie makes them. Claudie ignores a change of the proxy's address.
+// newProxy returns the effective proxy. Without a mode, Claudie uses it if any node is
+// on Hetzner. Claudie ignores changes of the address.
 func newProxy(x *stateIndex, c *claudie.Cluster) proxy {
 	mode := ""
 	p := proxy{}
@@ -359,7 +337,6 @@ func (x *stateIndex) isOnHetzner(pool string) bool {
 	return p != nil && x.providers[p.ProviderSpec.Name] != nil && x.providers[p.ProviderSpec.Name].Type == "hetzner"
 }
 
-// count adds to the tally of the slot's next action.
 func (s *slot) count(n int) {
 	kind := 0
 	if s.static {
@@ -368,15 +345,13 @@ func (s *slot) count(n int) {
 	s.tally[s.next][kind] += n
 }
 
-// refresh finds the next action of the slot after its machines have changed.
 func (s *slot) refresh() {
 	s.count(-1)
 	s.next = s.findAction()
 	s.count(1)
 }
 
-// findAction returns what is to be done next with the machines of the slot: nodes are added before others
-// are removed, and new templates come last.
+// findAction adds nodes before it removes others; new templates come last.
 func (s *slot) findAction() action {
 	switch {
 	case s.now == nil && s.want == nil:
@@ -399,13 +374,13 @@ func (s *slot) findAction() action {
 	return settle
 }
 
-// isFixed reports whether the pool is autoscaled, and to have a number of nodes that it may have already: how many
-// nodes are added or removed for that is not known.
+// isFixed reports whether an autoscaled pool becomes fixed within its bounds, which
+// changes an unknown number of nodes.
 func (s *slot) isFixed() bool {
 	return s.now.scaler != nil && s.want.scaler == nil && !s.static && s.now.scaler.Min <= s.want.count && s.want.count <= s.now.scaler.Max
 }
 
-// missingFrom returns those of all that are not in some. Both are sorted.
+// missingFrom returns what some lacks of all. Both are sorted.
 func missingFrom(some, all []string) []string {
 	var missing []string
 	for _, one := range all {
@@ -426,7 +401,6 @@ func equalTaints(a, b []claudie.Taint) bool {
 	return slices.Equal(slices.SortedFunc(slices.Values(a), order), slices.SortedFunc(slices.Values(b), order))
 }
 
-// nodeMarks are the labels, annotations and taints of the nodes of a pool.
 type nodeMarks struct {
 	labels, annotations map[string]string
 	taints              []claudie.Taint
@@ -442,7 +416,6 @@ func (x *stateIndex) findMarks(pool string) nodeMarks {
 	return nodeMarks{}
 }
 
-// equals reports whether nodes with either marks are the same.
 func (m nodeMarks) equals(o nodeMarks) bool {
 	return maps.Equal(m.labels, o.labels) && maps.Equal(m.annotations, o.annotations) && equalTaints(m.taints, o.taints)
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// maxEnvironment leaves room in the names of namespaces, which are
-// <environment>-<cluster type>-<workload>-<target> and 63 characters at most.
+// maxEnvironment leaves room in namespace names, <environment>-<cluster
+// type>-<workload>-<target>, of at most 63 characters.
 const maxEnvironment = 40
 
-// Problems returns the problems of the options, sorted; none is a warning, and none has a
-// position.
+// Problems returns the problems of the options, sorted. They have no positions, and
+// none is a warning.
 func (o Options) Problems() problem.List {
 	var l problem.List
 	checkLocation(&l, "control plane", o.ControlPlane)
@@ -39,7 +39,7 @@ func (o Options) Problems() problem.List {
 	return l.Sorted()
 }
 
-// checkLocation reports a URL or path that must not be written into files that many people read.
+// checkLocation reports places that must not be written into widely read files.
 func checkLocation(l *problem.List, what, place string) {
 	switch {
 	case strings.TrimSpace(place) == "":
@@ -52,15 +52,15 @@ func checkLocation(l *problem.List, what, place string) {
 	}
 }
 
-// hasCredentials reports whether a URL has more before its host than a user's name.
-// With http a name alone is as good as a token.
+// hasCredentials reports whether a URL has more than a user name. With http a name
+// alone may be a token.
 func hasCredentials(place string) bool {
 	if !strings.Contains(place, "://") {
 		return false
 	}
 	u, err := url.Parse(place)
 	if err != nil {
-		return strings.Contains(place, "@") // what is before it is unknown
+		return strings.Contains(place, "@") // unknown user information
 	}
 	_, password := u.User.Password()
 	return password || u.User != nil && strings.HasPrefix(u.Scheme, "http")
@@ -88,7 +88,6 @@ func checkEnvironment(l *problem.List, env string) {
 	}
 }
 
-// canBeCompared reports whether a workflow of GitHub can read the control plane.
 func (o Options) canBeCompared() bool {
 	return strings.HasPrefix(o.ControlPlane, "https://") || strings.HasPrefix(o.ControlPlane, "http://")
 }

@@ -18,17 +18,16 @@ import (
 //go:embed files
 var files embed.FS
 
-// environmentMark is the part of a path that makes a file for each environment.
+// environmentMark in a path makes a file for each environment.
 const environmentMark = "ENVIRONMENT"
 
 // page is the data of a file's template.
 type page struct {
 	Options     Options
 	Daemon      Daemon
-	Environment string // "" if the file is for all of them
+	Environment string // "" for all
 }
 
-// addFolder puts the files of a folder onto a branch, below prefix.
 func (p page) addFolder(b *tree.Builder, folder, prefix string) error {
 	entries, err := files.ReadDir(folder)
 	if err != nil {
@@ -66,7 +65,7 @@ func (p page) addFile(b *tree.Builder, from, to string) error {
 	return nil
 }
 
-// putFile adds one file, unless it is empty when expanded.
+// putFile skips files that expand to nothing.
 func (p page) putFile(b *tree.Builder, from, to string) error {
 	text, err := p.expandFile(from)
 	if err != nil || text == "" {
@@ -92,15 +91,13 @@ func (p page) expandFile(file string) (string, error) {
 	return out.String(), nil
 }
 
-// File returns another file of files/, expanded, so that a text that is in two files is
-// written once.
+// File expands another file of files/, to share text.
 func (p page) File(file string) (string, error) { return p.expandFile("files/" + file) }
 
-// EditorSchema returns the JSON Schema of all kinds as text.
 func (p page) EditorSchema() string { return string(p.Options.Schema) }
 
-// ClusterURL returns the URL by which clusters read the GitOps repository: an example if it is a path
-// of this machine.
+// ClusterURL returns the URL for clusters to read the GitOps repository, or an example
+// for a local path.
 func (p page) ClusterURL() string {
 	address, err := stack.RepositoryURL(p.Options.GitOps)
 	if err != nil {
@@ -109,26 +106,21 @@ func (p page) ClusterURL() string {
 	return address
 }
 
-// ByFolder reports whether the output of environments is in folders.
 func (p page) ByFolder() bool { return p.Options.Layout == Folders }
 
-// Compared reports whether the GitOps repository has a workflow that compares.
+// Compared reports whether the GitOps repository has a comparing workflow.
 func (p page) Compared() bool { return p.Options.canBeCompared() }
 
-// First reports whether the page's environment is the first that a change reaches.
 func (p page) First() bool { return p.Environment == p.Options.Environments[0] }
 
-// FirstEnvironment returns the name of the environment that a change reaches first.
 func (p page) FirstEnvironment() string { return p.Options.Environments[0] }
 
 var (
 	plainYAML = regexp.MustCompile(`^[A-Za-z/]([A-Za-z0-9._/@:-]*[A-Za-z0-9_/-])?$`)
-	// otherYAML are the words that some version of YAML does not read as text.
 	otherYAML = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 )
 
-// quoteYAML returns a text as a YAML scalar, in quotes where it would not be read as text
-// without them.
+// quoteYAML quotes a text that YAML would not read as text.
 func quoteYAML(text string) string {
 	if plainYAML.MatchString(text) && !slices.Contains(otherYAML, strings.ToLower(text)) {
 		return text

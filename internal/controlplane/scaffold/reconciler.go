@@ -6,17 +6,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// reconciler is a built-in reconciler, and what the sample needs to use it.
 type reconciler struct {
 	name string
-	tool string // what works on the clusters
-	// manifests are those of the sample's workload.
+	tool string // on the clusters
+	// manifests are the sample workload's.
 	manifests []manifestKey
-	// configType is the format of platform values that goes with it.
+	// configType is the matching format of platform values.
 	configType string
 }
 
-// manifestKey is a key of the manifests of a deployment target, with its value.
 type manifestKey struct{ Key, Value string }
 
 var (
@@ -42,7 +40,6 @@ func Reconcilers() []string {
 	return names
 }
 
-// findReconciler returns a built-in reconciler; ok is false if there is none of that name.
 func findReconciler(name string) (found reconciler, ok bool) {
 	i := slices.IndexFunc(reconcilers, func(r reconciler) bool { return r.name == name })
 	if i < 0 {
@@ -57,8 +54,6 @@ func checkReconciler(l *problem.List, name string) {
 	}
 }
 
-// reconcilerOf returns the reconciler of a cluster type of the sample: that of the options, or a
-// different one for each.
 func (p page) reconcilerOf(clusterType string) reconciler {
 	name := p.Options.Reconciler
 	if name == "" {
@@ -68,14 +63,11 @@ func (p page) reconcilerOf(clusterType string) reconciler {
 	return found
 }
 
-// Reconciler returns the name of the reconciler of a cluster type of the sample.
 func (p page) Reconciler(clusterType string) string { return p.reconcilerOf(clusterType).name }
 
-// Tool returns the tool on the clusters of a cluster type of the sample.
 func (p page) Tool(clusterType string) string { return p.reconcilerOf(clusterType).tool }
 
-// ConfigType returns the format of platform values of a cluster type of the sample.
 func (p page) ConfigType(clusterType string) string { return p.reconcilerOf(clusterType).configType }
 
-// Manifests returns the manifests of the sample's workload, which are good for all cluster types.
+// Manifests returns the sample workload's manifests, valid for all cluster types.
 func (p page) Manifests() []manifestKey { return p.reconcilerOf("cloud").manifests }

@@ -1,16 +1,13 @@
 // Package scaffold makes the content of a new control plane and of a new GitOps
 // repository, for "fairlead init" and "fairlead demo".
 //
-// The files are text templates in files/, with [[ and ]] around what is filled in,
-// since {{ is the word of the templates that they hold. A name there that begins
-// with "dot-" stands for one that begins with a dot, and ENVIRONMENT in a path
-// makes a file for each environment. Which folder of files/ goes onto which
-// branch is in source, in [ControlPlaneBranches] and [GitOpsBranches].
+// Files are text templates in files/ with the delimiters [[ and ]], since they contain
+// {{. "dot-" in a name stands for a leading dot, and ENVIRONMENT in a path makes a file
+// per environment. [ControlPlaneBranches] and [GitOpsBranches] map folders to branches.
 //
-// What the package keeps true: what it makes renders for every environment
-// without a problem or a warning, with the sample and without; the same options
-// give the same bytes; names and places are quoted wherever YAML, or a shell, would
-// read them as something else; and no password gets into a file.
+// The result renders in every environment without problem or warning, with or without
+// the sample. Equal options give equal bytes. Names and places are quoted for YAML and
+// shells. No file contains a password.
 package scaffold
 
 import (
@@ -21,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Layout is where in the GitOps repository the output of an environment goes.
+// Layout is the location of an environment's output in the GitOps repository.
 type Layout int
 
 // The layouts.
@@ -34,62 +31,54 @@ const (
 
 // Options describes the repositories to make.
 type Options struct {
-	// ControlPlane is the URL or path of the control plane, as environments are to
-	// name it.
+	// ControlPlane and GitOps are the URLs or paths of the repositories.
 	ControlPlane string
-	// GitOps is the URL or path of the GitOps repository.
-	GitOps string
-	// Environments are their names in the order of promotion; dev, stage and prod
-	// if there are none.
+	GitOps       string
+	// Environments are in order of promotion; the default is dev, stage and prod.
 	Environments []string
-	// Layout is that of the GitOps repository.
-	Layout Layout
-	// Sample adds two cluster types, a workload, and what puts one onto the other.
-	// Without it the same files are examples in the README.md of their folders.
+	Layout       Layout
+	// Sample adds two cluster types and an assigned workload. Without it they are
+	// examples in README.md files.
 	Sample bool
-	// Stack adds a stack of Terraform modules to each environment, and its settings.
+	// Stack adds settings and a stack of Terraform modules to each environment.
 	Stack bool
-	// Reconciler is the built-in reconciler of both cluster types of the sample, and of the
-	// examples: see [Reconcilers]. "" is flux for one of them and argocd for the other.
+	// Reconciler is the built-in reconciler of the sample's cluster types; see
+	// [Reconcilers]. "" means flux for one and argocd for the other.
 	Reconciler string
-	// Schema is the JSON Schema of all kinds, for editors. It is written to
-	// .fairlead/schema.json; without it a README says how to make that file.
+	// Schema is the JSON Schema of all kinds for editors, written to
+	// .fairlead/schema.json. Without it, a README explains how to make that file.
 	Schema []byte
 }
 
-// Branch is one branch of a new repository, with all its files. Branches have no
-// history in common.
+// Branch is one branch of a new repository. Branches have no common history.
 type Branch struct {
 	Name    string
 	Files   tree.Tree
 	Message string // of its first commit, one line
 }
 
-// Daemon is the settings of the daemon, beside the location of the control plane. A zero
-// field leaves the choice to the daemon.
+// Daemon has settings of the daemon. Zero fields mean its defaults.
 type Daemon struct {
 	// DataDir is the folder for mirrors.
 	DataDir string
 	// Listen is the host:port of the HTTP server.
 	Listen string
-	// Interval is the time between two polls.
+	// Interval is the time between polls.
 	Interval time.Duration
-	// Create lets it make an output branch that does not exist.
+	// Create permits creating an output branch.
 	Create bool
-	// Write lets it push, and open pull requests.
-	Write bool
-	// Remotes are the credentials for repositories on servers.
+	// Write permits pushes and pull requests.
+	Write   bool
 	Remotes []Remote
-	// Forges are the kinds of forges on the hosts of repositories.
-	Forges []Forge
+	Forges  []Forge
 }
 
-// Remote is the credential for the repositories whose URLs begin with URL.
+// Remote is the credential for repositories with a URL prefix.
 type Remote struct {
 	URL string
-	// TokenVariable is the environment variable that has the token.
+	// TokenVariable is the environment variable with the token.
 	TokenVariable string
-	// Username goes with the token; "" leaves the choice to the daemon.
+	// Username goes with the token; "" means the default.
 	Username string
 }
 
@@ -98,15 +87,14 @@ type Forge struct {
 	Host string
 	// Kind is github, gitlab, gitea or git.
 	Kind string
-	// API is the URL of its API; "" where it follows from the host.
+	// API is the API's URL; "" derives it from the host.
 	API string
 }
 
-// mainBranch is the branch of a control plane that all environments share, and the
-// one of a GitOps repository that people see first.
+// mainBranch is the base of a control plane, and the main page of a GitOps repository.
 const mainBranch = "main"
 
-// withDefaults returns the options with defaults filled in, or an error if they are invalid.
+// withDefaults fails for invalid options.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Environments) == 0 {
 		o.Environments = []string{"dev", "stage", "prod"}
@@ -121,8 +109,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// ControlPlaneBranches returns the branches of a new control plane: main, which is the base,
-// and then one for each environment.
+// ControlPlaneBranches returns the branches of a new control plane: main, which is the
+// base, then one per environment.
 func ControlPlaneBranches(o Options) ([]Branch, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -145,9 +133,9 @@ func ControlPlaneBranches(o Options) ([]Branch, error) {
 	return o.fillBranches(branches, folders)
 }
 
-// GitOpsBranches returns the branches of a new GitOps repository: main, and in the layout
-// [Branches] one for each environment. Their files are where Fairlead does not touch them:
-// in the root of the output, and in folders that begin with a dot.
+// GitOpsBranches returns the branches of a new GitOps repository: main, and with
+// [Branches] one per environment. Fairlead leaves their files alone: they are in the
+// root, or in folders that begin with a dot.
 func GitOpsBranches(o Options) ([]Branch, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -169,7 +157,7 @@ func GitOpsBranches(o Options) ([]Branch, error) {
 	return o.fillBranches(branches, folders)
 }
 
-// SettingsFile returns a fairlead.yaml for the daemon of these two repositories.
+// SettingsFile returns a fairlead.yaml for the daemon of these repositories.
 func SettingsFile(o Options, d Daemon) (string, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -178,7 +166,6 @@ func SettingsFile(o Options, d Daemon) (string, error) {
 	return page{Options: o, Daemon: d}.expandFile("files/fairlead.yaml")
 }
 
-// fillBranches returns the branches with the files of their folders.
 func (o Options) fillBranches(branches []Branch, folders [][]string) ([]Branch, error) {
 	for i := range branches {
 		var b tree.Builder

@@ -54,7 +54,7 @@ func (c Candidate) Total() int {
 // first, then the others by name.
 func (p *Plan) Candidates(u *Unit) []Candidate {
 	d, s := p.decider, u.state
-	f := filler{decider: d, hashes: make([]uint64, len(d.model.ClusterTypes))}
+	f := filler{decider: d}
 	f.startUnit(u)
 	f.rateCandidates()
 	rated := map[int]rating{}
@@ -101,6 +101,9 @@ func (p *Plan) Candidates(u *Unit) []Candidate {
 func (s *policyState) describeUnselected(c *model.ClusterType) string {
 	if r, failed := s.policy.ClusterTypes.Mismatch(c.Labels); failed {
 		return "needs " + r.String()
+	}
+	if placement := s.choice.Decider.Placement; placement != "" {
+		return "is not decided by the Placement " + placement
 	}
 	return "is not among the names of pick"
 }

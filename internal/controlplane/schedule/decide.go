@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -26,6 +27,8 @@ type decider struct {
 	rules     []*avoidRule
 	scores    []map[string]int // by cluster type
 	filler    filler
+	// typeHashes has the hash of each cluster type's name.
+	typeHashes []uint64
 }
 
 // unlimited is the capacity of a cluster type where none is written.
@@ -65,6 +68,7 @@ func newDecider(m *model.Model, selections []selection, plain []Set) *decider {
 		return nil
 	}
 	slices.SortFunc(d.units, compareUnits)
+	d.typeHashes = list.Convert(m.ClusterTypes, func(c *model.ClusterType) uint64 { return hashText(c.Name) })
 	d.measure(plain)
 	for _, s := range d.policies {
 		if s != nil {
@@ -75,7 +79,7 @@ func newDecider(m *model.Model, selections []selection, plain []Set) *decider {
 	for _, u := range d.units {
 		d.keepPlaces(u)
 	}
-	d.filler = filler{decider: d, hashes: make([]uint64, len(m.ClusterTypes))}
+	d.filler = filler{decider: d}
 	for _, u := range d.units {
 		d.fillPlaces(u)
 		slices.SortFunc(u.Places, func(a, b Place) int { return cmp.Compare(a.ClusterType, b.ClusterType) })
@@ -219,6 +223,9 @@ func (s *policyState) isSelected(i int, c *model.ClusterType) bool {
 // repellingTaint returns a taint of a cluster type that keeps the units of the policy off it: those that are there
 // already, or new ones.
 func (s *policyState) repellingTaint(c *model.ClusterType, isThere bool) (model.Taint, bool) {
+	if s.choice.Decider.Unenforced {
+		return model.Taint{}, false
+	}
 	for _, t := range c.Taints {
 		if (t.Effect == model.NoSelect || t.Effect == model.NoSelectIfNew && !isThere) && !s.choice.Tolerates(t) {
 			return t, true
@@ -250,18 +257,27 @@ func newDomains(types []*model.ClusterType, label string, alone bool) domains {
 	return d
 }
 
-// hashPlace orders cluster types for a unit, differently for each unit: rendezvous hashing.
-func hashPlace(policy, unit, clusterType string) uint64 {
+// hashText returns the first 8 bytes of the SHA-256 of the parts.
+func hashText(parts ...string) uint64 {
 	var buffer [128]byte
-	text := append(buffer[:0], policy...)
-	text = append(append(text, 0), unit...)
-	text = append(append(text, 0), clusterType...)
+	text := buffer[:0]
+	for _, part := range parts {
+		text = append(append(text, part...), 0)
+	}
 	sum := sha256.Sum256(text)
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
+// hash orders cluster types for a unit, differently for each unit: rendezvous hashing. The two hashes are mixed by
+// the finalizer of SplitMix64, which costs a hundredth of a SHA-256 of both names.
 func (d *decider) hash(u *Unit, clusterType int) uint64 {
-	return hashPlace(u.Policy.Name, u.Name, d.model.ClusterTypes[clusterType].Name)
+	if u.hash == 0 {
+		u.hash = hashText(u.Policy.Name, u.Name)
+	}
+	h := u.hash ^ d.typeHashes[clusterType]
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
 }
 
 // keepPlaces finds what a unit keeps of the places that it had.
@@ -323,6 +339,9 @@ func (d *decider) place(u *Unit, clusterType int, kept bool) {
 
 // findShort returns a resource of which a cluster type has too little for a unit.
 func (d *decider) findShort(u *Unit, clusterType int) (resource int, short bool) {
+	if u.state.choice.Decider.Unenforced {
+		return 0, false
+	}
 	at := clusterType * len(d.resources)
 	for _, r := range u.limited {
 		if limit := d.capacity[at+r]; limit != unlimited && d.needOf(u, clusterType, r) > limit-d.used[at+r] {

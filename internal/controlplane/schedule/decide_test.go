@@ -31,18 +31,18 @@ func manyUnits(types int) *model.Model {
 func TestDecideWithoutFile(t *testing.T) {
 	ten, eleven := manyUnits(10), manyUnits(11)
 	plan := schedule.NewPlan(ten, nil)
-	before := plan.Decisions()["all"]
+	before := plan.Decisions()[0].Units
 	empty := *ten
 	empty.Decisions = []*model.Decision{{Object: model.Object{Name: "all"}}}
 	same := func(a, b map[string][]string) bool { return maps.EqualFunc(a, b, slices.Equal) }
-	if !same(before, schedule.NewPlan(&empty, nil).Decisions()["all"]) {
+	if !same(before, schedule.NewPlan(&empty, nil).Decisions()[0].Units) {
 		t.Error("with an empty decision, others are chosen")
 	}
-	if !same(before, schedule.NewPlan(withDecisions(eleven, plan), nil).Decisions()["all"]) {
+	if !same(before, schedule.NewPlan(withDecisions(eleven, plan), nil).Decisions()[0].Units) {
 		t.Error("a unit has moved because a cluster type was added")
 	}
 	moved := 0
-	for unit, types := range schedule.NewPlan(eleven, nil).Decisions()["all"] {
+	for unit, types := range schedule.NewPlan(eleven, nil).Decisions()[0].Units {
 		for _, name := range types {
 			if !slices.Contains(before[unit], name) {
 				moved++
@@ -83,7 +83,7 @@ func TestDecideFileOrder(t *testing.T) {
 		if len(m.Policies) != 3 || len(m.Targets) != 6 || len(m.Measures) != 3 || m.Policies[0].Choice == nil {
 			t.Fatalf("%d policies, %d targets", len(m.Policies), len(m.Targets))
 		}
-		got := fmt.Sprint(schedule.NewPlan(m, nil).Decisions())
+		got := describeDecisions(schedule.NewPlan(m, nil))
 		if want == "" {
 			want = got
 		}

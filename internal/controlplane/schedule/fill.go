@@ -10,6 +10,9 @@ import (
 // fillPlaces gives a unit the places that it lacks, one after the other.
 func (d *decider) fillPlaces(u *Unit) {
 	pick := u.state.choice.Pick
+	if u.state.choice.Decider.IsExternal() {
+		return
+	}
 	if pick != model.PickAll && len(u.Places) >= pick {
 		return
 	}
@@ -30,15 +33,13 @@ type filler struct {
 	*decider
 	unit    *Unit
 	spreads []spreadCount
-	hashes  []uint64 // by cluster type; 0 where it is not known yet
-	fits    []int    // those with room for the unit, and that it is not on
+	fits    []int // those with room for the unit, and that it is not on
 	rated   []rating
 }
 
 // startUnit finds the cluster types that are fit for a unit but for its spread. Its own places do not change what
 // the others have room for.
 func (f *filler) startUnit(u *Unit) {
-	clear(f.hashes)
 	f.unit, f.spreads, f.fits = u, f.countDomains(u), f.fits[:0]
 	for _, i := range u.state.fits {
 		if _, short := f.findShort(u, i); !short && !u.isOn(i) && !f.isAvoided(u, i) {
@@ -84,27 +85,13 @@ func (f *filler) findBest() (best int, found bool) {
 		if order > 0 {
 			continue
 		}
-		own := uint64(0)
-		if order == 0 {
-			if hash == 0 {
-				hash = f.hashOf(top.clusterType)
-			}
-			own = f.hashOf(r.clusterType)
-			if own <= hash { // of equal ones the first by name
-				continue
-			}
+		own := f.hash(f.unit, r.clusterType)
+		if order == 0 && own <= hash { // of equal ones the first by name
+			continue
 		}
 		top, hash = *r, own
 	}
 	return top.clusterType, len(f.rated) > 0
-}
-
-// hashOf returns the hash of a place, which is computed once.
-func (f *filler) hashOf(clusterType int) uint64 {
-	if f.hashes[clusterType] == 0 {
-		f.hashes[clusterType] = f.hash(f.unit, clusterType)
-	}
-	return f.hashes[clusterType]
 }
 
 // rateCandidates rates the cluster types that are fit for the unit.

@@ -1,6 +1,10 @@
 package schedule
 
-import "github.com/fairlead-io/fairlead/internal/controlplane/model"
+import (
+	"cmp"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
 
 // Move is a change of one place of a unit. From is "" for a place that is only added, To for one that is only lost.
 type Move struct {
@@ -29,13 +33,18 @@ func (u *Unit) Moves(m *model.Model) []Move {
 	return all
 }
 
+// Route returns the move without its reason: "large-eu-1 → large-eu-3".
+func (m Move) Route() string {
+	if m.From == "" {
+		return "→ " + m.To
+	}
+	return m.From + " → " + cmp.Or(m.To, "(nowhere)")
+}
+
 // String returns the move as people read it: "large-eu-1 → large-eu-3 (taint drain)".
 func (m Move) String() string {
-	switch {
-	case m.From == "":
-		return "→ " + m.To
-	case m.To == "":
-		return m.From + " → (nowhere) (" + m.Reason + ")"
+	if m.From == "" || m.Reason == "" {
+		return m.Route()
 	}
-	return m.From + " → " + m.To + " (" + m.Reason + ")"
+	return m.Route() + " (" + m.Reason + ")"
 }

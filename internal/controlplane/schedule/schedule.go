@@ -13,6 +13,7 @@ package schedule
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -96,22 +97,24 @@ func (p *Plan) Units() []*Unit {
 	return p.decider.units
 }
 
-// Decisions returns the places of the units, by policy and unit. Policies without places are left out.
-func (p *Plan) Decisions() map[string]map[string][]string {
-	all := map[string]map[string][]string{}
+// Decisions returns the places of the units as the decisions of the policies, by their names. Policies without places
+// are left out.
+func (p *Plan) Decisions() []*model.Decision {
+	byPolicy := map[*model.Policy]*model.Decision{}
 	for _, u := range p.Units() {
 		if len(u.Places) == 0 {
 			continue
 		}
-		if all[u.Policy.Name] == nil {
-			all[u.Policy.Name] = map[string][]string{}
+		d := byPolicy[u.Policy]
+		if d == nil {
+			d = &model.Decision{Object: model.Object{Kind: model.DecisionKind, Name: u.Policy.Name}, By: u.Policy.Choice.Decider.String(), Units: map[string][]string{}}
+			byPolicy[u.Policy] = d
 		}
-		all[u.Policy.Name][u.Name] = list.Convert(u.Places, func(place Place) string { return p.model.ClusterTypes[place.ClusterType].Name })
+		d.Units[u.Name] = list.Convert(u.Places, func(place Place) string { return p.model.ClusterTypes[place.ClusterType].Name })
 	}
-	return all
+	return slices.SortedFunc(maps.Values(byPolicy), func(a, b *model.Decision) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// selectObjects returns what a policy selects of a new model.
 func (p *Plan) selectObjects(policy *model.Policy, m *model.Model) selection {
 	var last selection
 	if i := slices.Index(p.model.Policies, policy); i >= 0 {
@@ -216,7 +219,11 @@ type PolicyVerdict struct {
 	Selected    bool
 	ClusterType string // e.g. "needs size=large, has size=small"
 	Target      string
-	NotChosen   string // why a choice does not have the cluster type, as ClusterType says; "" for another reason
+	// Unit is what a choice places the target with, and Candidates how it sees the cluster types; nil for a policy
+	// without a choice, or that does not select both sides.
+	Unit       *Unit
+	Candidates []Candidate
+	NotChosen  string // why the choice does not have the cluster type; "" if it does
 }
 
 // EvaluatePolicies returns whether each policy selects both sides of an assignment, which need not exist, in the

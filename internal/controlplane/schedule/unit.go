@@ -16,6 +16,7 @@ type Unit struct {
 	Lost    []Loss
 
 	state   *policyState
+	hash    uint64           // of its names; 0 if it is not known yet
 	had     []string         // what the decision has
 	needs   []model.Quantity // by resource
 	limited []int            // the resources that it needs some of
@@ -65,6 +66,11 @@ func (l Loss) String() string {
 // IsShort reports whether a unit has fewer places than it should.
 func (u *Unit) IsShort() bool { return len(u.Places) < u.Policy.Choice.Pick }
 
+// IsWaiting reports whether a unit has no place because an external scheduler has not decided one.
+func (u *Unit) IsWaiting() bool {
+	return u.Policy.Choice.Decider.IsExternal() && len(u.had) == 0 && len(u.Places) == 0 && u.Policy.Choice.Pick != 0
+}
+
 // IsEmptied reports whether a unit had places and has none, and not on purpose.
 func (u *Unit) IsEmptied() bool {
 	return len(u.had) > 0 && len(u.Places) == 0 && u.Policy.Choice.Pick != 0
@@ -102,10 +108,9 @@ func newUnits(s *policyState, targets Set, m *model.Model) []*Unit {
 		u.Targets = append(u.Targets, i)
 		s.units[i] = u
 	}
-	if i, ok := model.IndexOf(m.Decisions, s.policy.Name); ok {
-		for _, u := range all {
-			u.had = m.Decisions[i].Units[u.Name]
-		}
+	decided := m.DecisionOf(s.policy).Units
+	for _, u := range all {
+		u.had = decided[u.Name]
 	}
 	return all
 }

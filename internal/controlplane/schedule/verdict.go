@@ -17,14 +17,17 @@ func (p *Plan) EvaluatePolicies(a Assignment) []PolicyVerdict {
 		}
 		u := p.FindUnit(v.Policy, a.Target)
 		at, known := model.IndexOf(p.model.ClusterTypes, a.ClusterType.Name)
-		if u == nil || !known || u.isOn(at) {
+		if u == nil || !known {
 			continue
 		}
-		verdicts[i].Selected = false
-		candidates := p.Candidates(u)
-		rank := slices.IndexFunc(candidates, func(c Candidate) bool { return c.ClusterType == at })
-		verdicts[i].NotChosen = candidates[rank].Describe(rank)
-		verdicts[i].ClusterType = "is not chosen: " + verdicts[i].NotChosen
+		o := &verdicts[i]
+		o.Unit, o.Candidates = u, p.Candidates(u)
+		if u.isOn(at) {
+			continue
+		}
+		rank := slices.IndexFunc(o.Candidates, func(c Candidate) bool { return c.ClusterType == at })
+		o.NotChosen = o.Candidates[rank].Describe(rank)
+		o.Selected, o.ClusterType = false, "is not chosen: "+o.NotChosen
 	}
 	return verdicts
 }

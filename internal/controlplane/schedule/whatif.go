@@ -99,66 +99,14 @@ func namesOf[T interface{ ObjectMeta() *model.Object }](all []T) []string {
 	return names
 }
 
-// Comparison is what differs between two plans.
-type Comparison struct {
-	Before, After *Plan
-	Changes       []Change
-	Stay          int // units whose places are the same
-	Short         int // units with too few places, afterwards
-}
-
-// Change is the moves of one unit of the plan afterwards, or the one that is gone; Moves is nil if it has too few places only.
-type Change struct {
-	Unit  *Unit
-	Moves []Move
-}
-
 // Simulate decides a model, then what an overlay makes of it with these decisions, and compares the two.
 func Simulate(m *model.Model, o Overlay) (Comparison, error) {
-	c := Comparison{Before: NewPlan(m, nil)}
+	before := NewPlan(m, nil)
 	decided := *m
-	decided.Decisions = nil
-	all := c.Before.Decisions()
-	for _, policy := range slices.Sorted(maps.Keys(all)) {
-		decided.Decisions = append(decided.Decisions, &model.Decision{Object: model.Object{Kind: model.DecisionKind, Name: policy}, Units: all[policy]})
-	}
+	decided.Decisions = before.Decisions()
 	changed, err := o.Apply(&decided)
 	if err != nil {
-		return c, err
+		return Comparison{}, err
 	}
-	c.After = NewPlan(changed, nil)
-	for _, u := range c.After.Units() {
-		moves := u.movesSince(changed, all[u.Policy.Name][u.Name])
-		if u.IsShort() {
-			c.Short++
-		}
-		if moves == nil {
-			c.Stay++
-			continue
-		}
-		c.Changes = append(c.Changes, Change{u, moves})
-	}
-	return c, nil
-}
-
-// movesSince returns the moves from earlier places to those that a unit has.
-func (u *Unit) movesSince(m *model.Model, before []string) []Move {
-	var lost []Loss
-	for _, name := range before {
-		i, known := model.IndexOf(m.ClusterTypes, name)
-		if known && u.isOn(i) {
-			continue
-		}
-		l := Loss{ClusterType: name}
-		if n := slices.IndexFunc(u.Lost, func(l Loss) bool { return l.ClusterType == name }); n >= 0 {
-			l = u.Lost[n]
-		}
-		lost = append(lost, l)
-	}
-	var places []Place
-	for _, p := range u.Places {
-		p.Kept = slices.Contains(before, m.ClusterTypes[p.ClusterType].Name)
-		places = append(places, p)
-	}
-	return (&Unit{Lost: lost, Places: places}).Moves(m)
+	return Compare(before, NewPlan(changed, nil)), nil
 }

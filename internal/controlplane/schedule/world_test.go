@@ -124,14 +124,16 @@ func changeWorld(random *rand.Rand, m *model.Model) *model.Model {
 // withDecisions returns the model with what a plan decided as its decisions.
 func withDecisions(m *model.Model, p *schedule.Plan) *model.Model {
 	c := *m
-	c.Decisions = nil
-	decided := p.Decisions()
-	for _, policy := range m.Policies {
-		if units, ok := decided[policy.Name]; ok {
-			c.Decisions = append(c.Decisions, &model.Decision{Object: model.Object{Name: policy.Name}, Units: units})
-		}
-	}
+	c.Decisions = p.Decisions()
 	return &c
+}
+
+func describeDecisions(p *schedule.Plan) string {
+	var b strings.Builder
+	for _, d := range p.Decisions() {
+		fmt.Fprintln(&b, d.Name, d.By, d.Units)
+	}
+	return b.String()
 }
 
 // TestDecideRandomWorlds checks what is true for all worlds: deciding again changes nothing, nothing is over
@@ -149,9 +151,18 @@ func TestDecideRandomWorlds(t *testing.T) {
 			if what := checkWorld(m, p); what != "" {
 				t.Fatalf("world %d, step %d: %s\n%s", seed, step, what, describeWorld(m, p))
 			}
+			if step == 0 { // there is no decision, and one without units is the same
+				empty := *m
+				for _, policy := range m.Policies {
+					empty.Decisions = append(empty.Decisions, &model.Decision{Object: model.Object{Name: policy.Name}})
+				}
+				if was, is := describeDecisions(p), describeDecisions(schedule.NewPlan(&empty, nil)); was != is {
+					t.Fatalf("world %d: without a decision\n%s, and with empty ones\n%s", seed, was, is)
+				}
+			}
 			decided := withDecisions(m, p)
 			again := schedule.NewPlan(decided, nil)
-			if was, is := fmt.Sprint(p.Decisions()), fmt.Sprint(again.Decisions()); was != is {
+			if was, is := describeDecisions(p), describeDecisions(again); was != is {
 				t.Fatalf("world %d, step %d: decided\n%s, and then\n%s\n%s", seed, step, was, is, describeWorld(m, p))
 			}
 			if pairs(p) != pairs(again) {

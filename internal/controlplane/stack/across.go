@@ -101,7 +101,6 @@ func CheckClaims(all []Claims) map[string]problem.List {
 	return found
 }
 
-// check adds what stops stacks that no problem stops yet.
 func (l claimList) check(found map[string]problem.List) {
 	more := map[string]problem.List{}
 	for _, same := range l {

@@ -34,7 +34,6 @@ func expandAliases(n *yaml.Node) {
 	}
 }
 
-// copyNode returns a copy of a node and of all in it.
 func copyNode(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.Content = nil

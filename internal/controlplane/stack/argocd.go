@@ -53,7 +53,6 @@ type refusedField struct {
 	isSet bool
 }
 
-// refuse reports the fields that a component of a type cannot have.
 func (r *resolver) refuse(c *Component, typeName string, fields []refusedField) {
 	for _, f := range fields {
 		if f.isSet {

@@ -48,13 +48,11 @@ func (c *Component) findClusterMaker(charts model.StackCharts) (maker *Component
 	return nil, ""
 }
 
-// splitOutput returns the component and the output that "component.output" names.
 func splitOutput(written string) (component, output string) {
 	i := max(0, strings.LastIndexByte(written, '.'))
 	return written[:i], strings.TrimPrefix(written[i:], ".")
 }
 
-// checkCharts reports a kubeconfig of settings that cannot be one.
 func checkCharts(s *model.StackSettings, addProblem func(hint, format string, args ...any)) {
 	k := s.Charts.Kubeconfig
 	if k == (model.StackKubeconfig{}) {
@@ -75,7 +73,6 @@ func checkCharts(s *model.StackSettings, addProblem func(hint, format string, ar
 	}
 }
 
-// makes reports whether a component of that name may make a cluster.
 func (s *Stack) makes(name string) bool {
 	c := s.FindComponent(name)
 	return c != nil && c.Type == Terraform

@@ -14,7 +14,7 @@ import (
 func (r *resolver) checkComponent(c *Component) {
 	s, line := c.Stack, c.StackComponent.Type.Line
 	for _, v := range c.Variables {
-		if v.From != nil {
+		if v.From != nil && v.From.Stack == "" {
 			r.checkOutputRef(c, v.From)
 		}
 	}
@@ -89,7 +89,6 @@ func (r *resolver) checkTerraform(c *Component) {
 	}
 }
 
-// checkCopied warns of what has no effect on a root module that is copied.
 func (r *resolver) checkCopied(c *Component) {
 	for _, ignored := range []struct {
 		field string

@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -31,12 +32,16 @@ type Copy struct {
 	Notes []string
 }
 
-// Clone copies a stack under another name, "team/environment", with some values set. Files that the
-// stack names below a folder that is called like it are copied too. What destroys the stack, or parts
-// of it, is left out. A copy is refused if the environment would have a problem with it, as render returns those
-// of a model.
-func Clone(m *model.Model, from, to string, set []Setting, render func(*model.Model) problem.List) (Copy, error) {
-	c, err := newCloner(m, from, to)
+// BlueprintPrefix begins the name of a blueprint, in the place of a stack that is copied.
+const BlueprintPrefix = "blueprint/"
+
+// Clone copies a stack of a model under another name, "team/environment", into an environment, with some
+// values set. That may be the stack's own environment; or from is [BlueprintPrefix] and a stack of the base,
+// which the copy takes. Files that the stack names below a folder that is called like it are copied too, and
+// all of its files into another environment. What destroys the stack, or parts of it, is left out. A copy is
+// refused if the environment would have a problem with it, as render returns those of a model.
+func Clone(m, into *model.Model, from, to string, set []Setting, render func(*model.Model) problem.List) (Copy, error) {
+	c, err := newCloner(m, into, from, to)
 	if err != nil {
 		return Copy{}, err
 	}
@@ -44,7 +49,7 @@ func Clone(m *model.Model, from, to string, set []Setting, render func(*model.Mo
 	c.rename()
 	c.leaveOutDestruction()
 	for _, component := range c.components() {
-		if err := c.copyFiles(component); err != nil {
+		if err := cmp.Or(c.copyFiles(component), c.copyModule(component)); err != nil {
 			return Copy{}, err
 		}
 	}
@@ -64,9 +69,11 @@ func Clone(m *model.Model, from, to string, set []Setting, render func(*model.Mo
 // cloner is one call of Clone.
 type cloner struct {
 	model     *model.Model
+	into      *model.Model // of the environment that gets the copy
 	from      *Stack
-	team, env string // of the copy
-	layer     model.Layer
+	team, env string      // of the copy
+	layer     model.Layer // of the stack
+	target    model.Layer // of the copy
 	document  *yaml.Node
 	root      *yaml.Node
 	spec      *yaml.Node
@@ -75,47 +82,98 @@ type cloner struct {
 	render func(*model.Model) problem.List
 }
 
-func newCloner(m *model.Model, from, to string) (*cloner, error) {
-	stacks, _ := Resolve(m) // its problems stop rendering, and are found there
-	names := make([]string, len(stacks))
-	c := &cloner{model: m, copy: Copy{Files: map[string][]byte{}}}
-	for i, s := range stacks {
-		names[i] = s.Path()
-		if names[i] == from {
-			c.from = s
-		}
+func newCloner(m, into *model.Model, from, to string) (*cloner, error) {
+	c := &cloner{model: m, into: into, copy: Copy{Files: map[string][]byte{}}, target: into.Stacks.Layers[into.Environment]}
+	err := c.findStack(from)
+	if err != nil {
+		return nil, err
 	}
 	var ok bool
 	c.team, c.env, ok = strings.Cut(to, "/")
 	switch {
-	case c.from == nil:
-		return nil, problem.Refusef(cmp.Or(problem.DidYouMean(from, names), "fairlead stack list lists the stacks"), "there is no stack %s in %s", from, m.Environment)
 	case !ok || !validName.MatchString(c.team) || !validName.MatchString(c.env):
 		return nil, problem.Refusef("as in checkout/prod-green: the teamName and the envName", "%q cannot be the name of a stack", to)
-	case slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, to) }):
+	case slices.ContainsFunc(into.Stacks.List, func(s *model.Stack) bool { return strings.EqualFold(s.Path(), to) }):
 		return nil, problem.Refusef("take another name", "there is a stack %s already", to)
-	case c.from.Pos.Layer != m.Environment || c.from.Pos.Line == 0:
-		return nil, problem.Refusef("copy it by hand", "the stack %s is not written in a file of the branch of %s", from, m.Environment)
 	}
-	c.layer = m.Stacks.Layers[c.from.Pos.Layer]
-	e, _ := c.layer.Files.Lookup(c.inLayer(c.from.Pos.File))
-	if err := c.findDocument(e.Data); err != nil {
+	if err := c.readDocument(); err != nil {
 		return nil, err
-	}
-	if hasAliases(c.document) {
-		expandAliases(c.document)
-		c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("the aliases of %s are written out in the copy", c.from.Pos.File))
 	}
 	c.root = yamldoc.RootOf(c.document)
 	c.spec = yamldoc.FindValue(c.root, "spec")
 	c.copy.File = c.newFile()
-	if _, taken := c.layer.Files.Lookup(c.inLayer(c.copy.File)); taken {
+	if _, taken := c.target.Files.Lookup(inLayer(c.target, c.copy.File)); taken {
 		return nil, problem.Refusef("rename it, or take another name for the stack", "there is a file %s already", c.copy.File)
 	}
 	return c, nil
 }
 
-// findDocument finds the YAML document of a file that the stack is written in.
+// findStack finds what is copied: a stack of the environment, or a blueprint.
+func (c *cloner) findStack(from string) error {
+	if name, is := strings.CutPrefix(from, BlueprintPrefix); is {
+		blueprint, err := c.findBlueprint(name)
+		c.from = &Stack{Stack: blueprint}
+		return err
+	}
+	stacks, _ := Resolve(c.model) // its problems stop rendering, and are found there
+	names := list.Convert(stacks, (*Stack).Path)
+	i := slices.Index(names, from)
+	if i < 0 {
+		return problem.Refusef(cmp.Or(problem.DidYouMean(from, names), "fairlead stack list lists the stacks"), "there is no stack %s in %s", from, c.model.Environment)
+	}
+	c.from = stacks[i]
+	if c.from.Pos.Layer != c.model.Environment || c.from.Pos.Line == 0 {
+		return problem.Refusef("copy it by hand", "the stack %s is not written in a file of the branch of %s", from, c.model.Environment)
+	}
+	if b := c.from.Blueprint; b != nil {
+		_, err := c.findBlueprint(b.Name)
+		return err
+	}
+	return nil
+}
+
+// findBlueprint returns the blueprint of that name in the base of the environment that gets the copy.
+func (c *cloner) findBlueprint(name string) (*model.Stack, error) {
+	all := c.into.Stacks.Blueprints
+	i, found := model.IndexOf(all, name)
+	if !found {
+		names := list.Convert(all, func(s *model.Stack) string { return s.Name })
+		return nil, problem.Refusef(cmp.Or(problem.DidYouMean(name, names), "commit it to the base, and promote that to "+c.into.Environment), "the base of %s has no blueprint %s", c.into.Environment, name)
+	}
+	return all[i], nil
+}
+
+func (c *cloner) fromName() string {
+	if c.isOfBase() {
+		return BlueprintPrefix + c.from.Stack.Name
+	}
+	return c.from.Path()
+}
+
+func (c *cloner) isOfBase() bool { return c.from.Pos.Layer == model.BaseLayer }
+
+// crosses reports whether the copy is for another environment than that of the stack.
+func (c *cloner) crosses() bool { return c.model.Environment != c.into.Environment }
+
+func (c *cloner) readDocument() error {
+	if c.isOfBase() {
+		var n yaml.Node
+		text := "apiVersion: " + model.StackAPIVersions()[0] + "\nkind: Environment\nmetadata:\n  name: a\nspec:\n  teamName: a\n"
+		c.document = &n
+		return yaml.Unmarshal([]byte(text), &n)
+	}
+	c.layer = c.model.Stacks.Layers[c.from.Pos.Layer]
+	e, _ := c.layer.Files.Lookup(inLayer(c.layer, c.from.Pos.File))
+	if err := c.findDocument(e.Data); err != nil {
+		return err
+	}
+	if hasAliases(c.document) {
+		expandAliases(c.document)
+		c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("the aliases of %s are written out in the copy", c.from.Pos.File))
+	}
+	return nil
+}
+
 func (c *cloner) findDocument(text []byte) error {
 	documents, err := yamldoc.Parse(text)
 	if err != nil {
@@ -134,44 +192,60 @@ func (c *cloner) findDocument(text []byte) error {
 	return nil
 }
 
-// inLayer returns the path in the layer of a path in the repository.
-func (c *cloner) inLayer(file string) string {
-	return strings.Trim(strings.TrimPrefix(path.Clean("/"+file), path.Clean("/"+c.layer.Prefix)), "/")
+func inLayer(layer model.Layer, file string) string {
+	return strings.Trim(strings.TrimPrefix(path.Clean("/"+file), path.Clean("/"+layer.Prefix)), "/")
 }
 
 // newFile returns the path of the file of the copy: that of the stack, with the name of the copy.
 func (c *cloner) newFile() string {
-	dir, name := path.Split(c.from.Pos.File)
+	file := path.Join(c.target.Prefix, "stacks", strings.ToLower(c.team+"-"+c.env)+".yaml")
+	if c.isOfBase() {
+		return file
+	}
+	dir, name := path.Split(inLayer(c.layer, c.from.Pos.File))
 	stem, extension := strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)
 	renamed := renameWord(stem, c.from.Env, c.env)
-	if renamed == stem {
+	if renamed == stem && !c.crosses() {
 		renamed = strings.ToLower(c.team + "-" + c.env)
 	}
-	return dir + renamed + extension
+	return path.Join(c.target.Prefix, dir, renamed+extension)
 }
 
-// renameWord replaces a word in a text of words with hyphens between them.
 func renameWord(text, old, new string) string {
 	padded := strings.Replace("-"+text+"-", "-"+old+"-", "-"+new+"-", 1)
 	return padded[1 : len(padded)-1]
 }
 
-// setText sets a key of a mapping to a text.
-func setText(mapping *yaml.Node, key, value string) {
-	var scalar yaml.Node
-	scalar.SetString(value)
-	yamldoc.SetScalar(mapping, key, scalar)
-}
-
+// rename gives the copy its names. Under another name than before, it still takes the same blueprint.
 func (c *cloner) rename() {
 	metadata := yamldoc.FindValue(c.root, "metadata")
 	name := renameWord(c.from.Stack.Name, c.from.Team+"-"+c.from.Env, c.team+"-"+c.env)
-	if name == c.from.Stack.Name {
+	isTaken := slices.ContainsFunc(c.into.Stacks.List, func(s *model.Stack) bool { return s.Name == name })
+	if isTaken || name == c.from.Stack.Name && !c.crosses() && !c.isOfBase() {
 		name = strings.ToLower(c.team + "-" + c.env)
 	}
-	setText(metadata, "name", name)
-	setText(c.spec, "teamName", c.team)
-	setText(c.spec, "envName", c.env)
+	yamldoc.SetText(metadata, "name", name)
+	if blueprint := c.blueprint(); blueprint != "" && blueprint != name {
+		annotations := yamldoc.FindValue(metadata, "annotations")
+		if annotations == nil {
+			annotations = &yaml.Node{Kind: yaml.MappingNode}
+			yamldoc.AddPair(metadata, "annotations", annotations)
+		}
+		yamldoc.SetText(annotations, model.BlueprintAnnotation, blueprint)
+	}
+	yamldoc.SetText(c.spec, "teamName", c.team)
+	yamldoc.SetText(c.spec, "envName", c.env)
+}
+
+// blueprint returns the name of the blueprint that the copy takes; "" for none.
+func (c *cloner) blueprint() string {
+	switch {
+	case c.isOfBase():
+		return c.from.Stack.Name
+	case c.from.Blueprint != nil:
+		return c.from.Blueprint.Name
+	}
+	return ""
 }
 
 // leaveOutDestruction removes what destroys the stack or components of it: the copy is to be made.
@@ -187,11 +261,13 @@ func (c *cloner) leaveOutDestruction() {
 	}
 }
 
-// components returns the nodes of the components.
 func (c *cloner) components() []*yaml.Node {
-	list := yamldoc.FindValue(c.spec, "components")
+	written := yamldoc.FindValue(c.spec, "components")
+	if written == nil { // all of them are in the blueprint
+		return nil
+	}
 	var all []*yaml.Node
-	for _, n := range list.Content {
+	for _, n := range written.Content {
 		all = append(all, yamldoc.ResolveAlias(n))
 	}
 	return all
@@ -226,30 +302,33 @@ func (c *cloner) copyFiles(component *yaml.Node) error {
 	return nil
 }
 
-// isOwn reports whether files are in the repository of the stack.
 func (c *cloner) isOwn(source string) bool {
 	return source == "" || c.from.IsOwnRepository(c.model, source)
 }
 
-// copyFile copies what a path names, and changes the path.
 func (c *cloner) copyFile(p *yaml.Node) error {
 	renamed := strings.Split(p.Value, "/")
 	for i, part := range renamed {
 		renamed[i] = renameWord(part, c.from.Env, c.env)
 	}
-	to := strings.Join(renamed, "/")
-	if to == p.Value {
-		if !slices.ContainsFunc(c.copy.Notes, func(n string) bool { return strings.HasPrefix(n, p.Value+" ") }) {
-			c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("%s is shared with %s", p.Value, c.from.Path()))
+	named, to := p.Value, strings.Join(renamed, "/")
+	if to == named && !c.crosses() {
+		if !slices.ContainsFunc(c.copy.Notes, func(n string) bool { return strings.HasPrefix(n, named+" ") }) {
+			c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("%s is shared with %s", named, c.from.Path()))
 		}
 		return nil
 	}
-	e, found := c.layer.Files.Lookup(c.inLayer(p.Value))
-	if !found {
-		return problem.Refusef("", "the stack %s names the file %s, which is not there", c.from.Path(), p.Value)
-	}
 	p.Value = to
-	if _, there := c.layer.Files.Lookup(c.inLayer(to)); there {
+	return c.copyTree(named, to)
+}
+
+// copyTree copies a file or a folder of the stack's layer, unless there is one in that of the copy.
+func (c *cloner) copyTree(from, to string) error {
+	e, found := c.layer.Files.Lookup(inLayer(c.layer, from))
+	if !found {
+		return problem.Refusef("", "the stack %s names the file %s, which is not there", c.from.Path(), from)
+	}
+	if _, there := c.target.Files.Lookup(inLayer(c.target, to)); there {
 		c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("%s is there already, and stays as it is", to))
 		return nil
 	}
@@ -264,6 +343,16 @@ func (c *cloner) copyFile(p *yaml.Node) error {
 	return nil
 }
 
+// copyModule copies the module of a component into another environment, if it is a folder of the stack's own.
+func (c *cloner) copyModule(component *yaml.Node) error {
+	module := &model.StackModule{Source: model.Text{Text: yamldoc.FindText(component, "module", "source")}, Path: yamldoc.FindText(component, "module", "path")}
+	folder, isLocal := module.LocalFolder()
+	if !c.crosses() || !isLocal || module.IsOfBase() {
+		return nil
+	}
+	return c.copyTree(folder, folder)
+}
+
 // addFile adds a copy of a file. An empty one is not nil, which would remove it.
 func (c *cloner) addFile(to string, e tree.Entry) error {
 	isLink := e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule
@@ -274,82 +363,15 @@ func (c *cloner) addFile(to string, e tree.Entry) error {
 	return nil
 }
 
-// fields are the fields of a stack that can be set.
-var fields = []string{"autoApprove", "description", "workspace"}
-
-// set sets a value in the copy.
-func (c *cloner) set(s Setting) error {
-	of, name, nested := strings.Cut(s.Key, ".")
-	switch {
-	case s.Key == "autoApprove":
-		if s.Value != "true" && s.Value != "false" {
-			return problem.Refusef("it is true or false", "autoApprove cannot be %q", s.Value)
-		}
-		yamldoc.SetScalar(c.spec, s.Key, yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: s.Value})
-		return nil
-	case slices.Contains(fields, s.Key):
-		setText(c.spec, s.Key, s.Value)
-		return nil
-	case !nested || name == "":
-		return problem.Refusef("a key is zlocals.NAME, COMPONENT.VARIABLE, "+strings.Join(fields, ", "), "%q cannot be set", s.Key)
-	case of == "zlocals":
-		return c.setLocal(name, s.Value)
-	}
-	var known []string
-	for _, component := range c.components() {
-		if yamldoc.FindText(component, "name") == of {
-			return setVariable(component, name, s.Value)
-		}
-		known = append(known, yamldoc.FindText(component, "name"))
-	}
-	return problem.Refusef(cmp.Or(problem.DidYouMean(of, known), "the components are "+strings.Join(known, ", ")), "%s has no component %s", c.from.Path(), of)
-}
-
-func (c *cloner) setLocal(name, value string) error {
-	var known []string
-	if list := yamldoc.FindValue(c.spec, "zlocals"); list != nil {
-		for _, n := range list.Content {
-			local := yamldoc.ResolveAlias(n)
-			if yamldoc.FindText(local, "name") == name {
-				setText(local, "value", value)
-				return nil
-			}
-			known = append(known, yamldoc.FindText(local, "name"))
-		}
-	}
-	return problem.Refusef(problem.DidYouMean(name, known), "%s has no zlocal %s", c.from.Path(), name)
-}
-
-// setVariable sets a variable of a component, which need not have it.
-func setVariable(component *yaml.Node, name, value string) error {
-	list := yamldoc.FindValue(component, "variables")
-	if list == nil {
-		list = &yaml.Node{Kind: yaml.SequenceNode}
-		yamldoc.AddPair(component, "variables", list)
-	}
-	for _, n := range list.Content {
-		if v := yamldoc.ResolveAlias(n); yamldoc.FindText(v, "name") == name {
-			yamldoc.RemoveKey(v, "valueFrom")
-			setText(v, "value", value)
-			return nil
-		}
-	}
-	v := &yaml.Node{Kind: yaml.MappingNode}
-	setText(v, "name", name)
-	setText(v, "value", value)
-	list.Content = append(list.Content, v)
-	return nil
-}
-
-// check returns the first problem that the environment would have with the files of the copy, and has not without
+// check returns the problems that the environment would have with the files of the copy, and has not without
 // them; what is what they are.
 func (c *cloner) check(what string) error {
 	var b tree.Builder
 	written := map[string]bool{}
 	for file := range c.copy.Files {
-		written[c.inLayer(file)] = true
+		written[inLayer(c.target, file)] = true
 	}
-	for file, e := range c.layer.Files.Walk() {
+	for file, e := range c.target.Files.Walk() {
 		if written[file] {
 			continue
 		}
@@ -358,36 +380,43 @@ func (c *cloner) check(what string) error {
 		}
 	}
 	for file, text := range c.copy.Files {
-		if err := b.Add(c.inLayer(file), text); err != nil {
+		if err := b.Add(inLayer(c.target, file), text); err != nil {
 			return err
 		}
 	}
 	known := map[string]bool{}
-	for _, p := range c.findProblems(c.layer) {
+	for _, p := range c.findProblems(c.target) {
 		known[p.String()] = true
 	}
-	changed := c.layer
+	changed := c.target
 	changed.Files = b.Tree()
+	var found []problem.Problem
 	for _, p := range c.findProblems(changed) {
 		if !p.Warning && !known[p.String()] {
-			return problem.Refusef(p.Hint, "%s would have a problem: %s", what, p)
+			known[p.String()] = true
+			found = append(found, p)
 		}
 	}
-	return nil
+	switch len(found) {
+	case 0:
+		return nil
+	case 1:
+		return problem.Refusef(found[0].Hint, "%s would have a problem: %s", what, found[0])
+	}
+	all := list.Convert(found, func(p problem.Problem) string { return "\n  " + p.String() })
+	return problem.Refusef(found[0].Hint, "%s would have %d problems:%s", what, len(found), strings.Join(all, ""))
 }
 
-// findProblems returns the problems of the environment with another layer in the place of that of the
-// stack.
 func (c *cloner) findProblems(own model.Layer) problem.List {
 	var layers []model.Layer
-	for _, name := range slices.Sorted(maps.Keys(c.model.Stacks.Layers)) {
-		layer := c.model.Stacks.Layers[name]
-		if name == c.from.Pos.Layer {
+	for _, name := range slices.Sorted(maps.Keys(c.into.Stacks.Layers)) {
+		layer := c.into.Stacks.Layers[name]
+		if name == c.into.Environment {
 			layer = own
 		}
 		layers = append(layers, layer)
 	}
-	m, problems := model.Parse(c.model.Environment, layers...)
+	m, problems := model.Parse(c.into.Environment, layers...)
 	_, more := Resolve(m)
 	problems = append(problems, more...).Sorted()
 	if c.render != nil {

@@ -48,7 +48,6 @@ func (r *resolver) checkCycles(s *Stack) {
 	}
 }
 
-// reportCycle reports a circle, and continues the order without it.
 func (r *resolver) reportCycle(s *Stack, cycle []*Component, open unordered) {
 	names := make([]string, 0, len(cycle)+1)
 	for _, c := range cycle {
@@ -64,7 +63,6 @@ func (r *resolver) reportCycle(s *Stack, cycle []*Component, open unordered) {
 // needs.
 type unordered map[*Component]int
 
-// newUnordered returns the components that each need another one of them.
 func newUnordered(all []*Component) unordered {
 	open := unordered{}
 	for _, c := range all {
@@ -121,7 +119,6 @@ func (o unordered) findCycle(c *Component) []*Component {
 	return slices.Concat(walked[first:], walked[:first])
 }
 
-// decideDestruction decides which components of a stack are destroyed.
 func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 	for _, c := range s.Components {
 		if c.DestroyProtection {

@@ -24,7 +24,6 @@ const (
 // validName matches the names that CloudKnit's admission takes.
 var validName = regexp.MustCompile(`^[a-zA-Z]+[a-zA-Z0-9]*(-[a-zA-Z0-9]+)*$`)
 
-// checkName reports a name that CloudKnit would not take.
 func (r *resolver) checkName(s *Stack, field string, name model.Text) bool {
 	if s.isMissing(name.Text, name.Line) {
 		return false
@@ -40,7 +39,6 @@ func (r *resolver) checkName(s *Stack, field string, name model.Text) bool {
 	return true
 }
 
-// warnOfTeams warns of Teams with names that no stack can have.
 func (r *resolver) warnOfTeams() {
 	for _, t := range r.model.Stacks.Teams {
 		if name := t.TeamName.Text; name != "" && (len(name) > kubename.MaxLabel || !validName.MatchString(name)) {

@@ -18,7 +18,6 @@ func isSkipped(c *Component, all locals) bool {
 	return !selection.SkipMode
 }
 
-// checkSelection warns of a selection that leaves out all components or none.
 func (r *resolver) checkSelection(s *Stack) {
 	if s.SelectiveReconcile == nil || len(s.Components) == 0 {
 		return

@@ -39,7 +39,6 @@ func CheckClusterSettings(m *model.Model) problem.List {
 	return problems
 }
 
-// reportSecond returns the problem of several settings.
 func reportSecond(all []*model.StackSettings) problem.Problem {
 	return problem.Problem{
 		Pos: all[1].Pos, Subject: all[1].Subject(), Hint: "remove one of them",
@@ -112,7 +111,6 @@ func checkCompany(name string) error {
 	return nil
 }
 
-// checkWorkspace reports a workspace that Terraform does not take.
 func (r *resolver) checkWorkspace(s *Stack) {
 	if s.Workspace != url.PathEscape(s.Workspace) {
 		r.addf(s, s.Pos.Line, "letters, digits and hyphens will do", "spec.workspace cannot be %q", text.Shorten(s.Workspace, 100))

@@ -21,7 +21,6 @@ func SourceName(repo, ref string) string {
 	return name
 }
 
-// normalizeRepository returns the host and the path of a repository.
 func normalizeRepository(location string) string {
 	location, _, _ = strings.Cut(location, "?") // which may hold a token
 	address, err := RepositoryURL(location)
@@ -64,25 +63,28 @@ func FollowsModules(m *model.Model) (follows, decided bool) {
 	return false, false
 }
 
-// isEnvironmentRepository reports whether a repository is that of the environment's branch.
 func isEnvironmentRepository(m *model.Model, location string) bool {
 	return slices.ContainsFunc(m.Environments, func(e *model.Environment) bool {
 		return e.Name == m.Environment && sameRepository(location, e.ControlPlane.Repo)
 	})
 }
 
-// FindSource returns the repository and the ref that a file of a stack is read from; repo is "" if
-// that is the layer of the stack itself.
-func (s *Stack) FindSource(m *model.Model, source, ref string) (repo, at string) {
+// FindSource returns the repository and the ref of a file that a stack names in a layer: its own, or that of
+// its blueprint. repo is "" if the file is in that layer.
+func (s *Stack) FindSource(m *model.Model, layer, source, ref string) (repo, at string) {
 	if ref == HeadRef {
 		ref = ""
 	}
 	for _, t := range FollowedTeams(m) {
-		if source == "" && s.Pos.Layer == TeamLayer(t.TeamName.Text) {
+		if source == "" && layer == TeamLayer(t.TeamName.Text) {
 			return t.ConfigRepo.Source, ref
 		}
 	}
-	if source == "" || s.IsOwnRepository(m, source) {
+	isOwn := s.IsOwnRepository(m, source)
+	if layer == model.BaseLayer {
+		isOwn = slices.ContainsFunc(m.BaseRepos, func(b *model.BaseRepo) bool { return sameRepository(source, b.Repo) })
+	}
+	if source == "" || isOwn {
 		return "", ref
 	}
 	return source, ref
@@ -101,12 +103,10 @@ func (s *Stack) IsOwnRepository(m *model.Model, location string) bool {
 	})
 }
 
-// sameRepository reports whether two locations are those of one repository.
 func sameRepository(a, b string) bool {
 	return a != "" && normalizeRepository(a) == normalizeRepository(b)
 }
 
-// warnOfBaseTeams warns of teams in the base, whose repositories are not read.
 func (r *resolver) warnOfBaseTeams() {
 	for _, settings := range r.model.Stacks.Settings {
 		for _, t := range r.model.Stacks.Teams {

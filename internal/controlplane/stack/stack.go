@@ -30,6 +30,9 @@ type Stack struct {
 	Team, Env string
 	Company   string // "" if nothing names it
 	Namespace string // of its objects
+	// Switch is the blueprint that it takes, if that names the stack that is active; "" if it does not.
+	Switch string
+	Active bool
 	// Components are sorted by name.
 	Components []*Component
 }
@@ -55,6 +58,8 @@ type Component struct {
 	// Needs are the components that it depends on, and NeededBy those that depend on it, sorted by
 	// name.
 	Needs, NeededBy []*Component
+	// Reads are the components of other stacks whose outputs it reads, sorted by path.
+	Reads []*Component
 	// AutoApprove has plans applied without a person.
 	AutoApprove bool
 	// Protected is true if the component must not be destroyed, or one that needs it must not.
@@ -118,6 +123,7 @@ func Resolve(m *model.Model) ([]*Stack, problem.List) {
 	slices.SortStableFunc(stacks, func(a, b *Stack) int {
 		return cmp.Or(strings.Compare(a.Team, b.Team), strings.Compare(a.Env, b.Env))
 	})
+	r.linkReads(stacks)
 	r.checkUnique(stacks)
 	r.checkCompanies()
 	r.warnOfBaseTeams()
@@ -166,7 +172,6 @@ func (r *resolver) checkIdentity(s *Stack) {
 	r.checkName(s, "spec.envName", s.EnvName)
 }
 
-// addComponent adds a component that has a name of its own.
 func (r *resolver) addComponent(s *Stack, written *model.StackComponent, locals locals) {
 	name := written.Name
 	if !r.checkName(s, "the name of a component", name) {
@@ -202,7 +207,6 @@ func (r *resolver) addf(s *Stack, line int, hint, format string, args ...any) {
 	r.problems = append(r.problems, found.StoppingStack(s.Path())...)
 }
 
-// warnf adds a warning at a line of the stack's file.
 func (r *resolver) warnf(s *Stack, line int, hint, format string, args ...any) {
 	r.problems.Warnf(s.PositionAt(line), s.Subject(), hint, format, args...)
 }
@@ -216,7 +220,6 @@ func (s *Stack) FindComponent(name string) *Component {
 	return s.Components[i]
 }
 
-// componentNames returns the names of the components, for hints.
 func (s *Stack) componentNames() []string {
 	names := make([]string, len(s.Components))
 	for i, c := range s.Components {
@@ -251,7 +254,6 @@ func (r *resolver) sharedCompany() (string, bool) {
 	return "", false
 }
 
-// checkCompanies reports a Company whose name no namespace can begin with.
 func (r *resolver) checkCompanies() {
 	for _, c := range r.model.Stacks.Companies {
 		if err := checkCompany(c.CompanyName.Text); err != nil {

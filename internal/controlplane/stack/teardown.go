@@ -28,7 +28,7 @@ type Teardown struct {
 // TearDown returns the file of a stack, "team/environment", with teardown: true. All other text stays.
 func TearDown(m *model.Model, name string) (Teardown, error) {
 	stacks, _ := Resolve(m) // its problems stop rendering, and are found there
-	c := &cloner{model: m, copy: Copy{Files: map[string][]byte{}}}
+	c := &cloner{model: m, into: m, copy: Copy{Files: map[string][]byte{}}}
 	for _, s := range stacks {
 		if s.Path() == name {
 			c.from = s
@@ -51,7 +51,8 @@ func TearDown(m *model.Model, name string) (Teardown, error) {
 		return t, nil
 	}
 	c.layer = m.Stacks.Layers[c.from.Pos.Layer]
-	e, _ := c.layer.Files.Lookup(c.inLayer(t.File))
+	c.target = c.layer
+	e, _ := c.layer.Files.Lookup(inLayer(c.layer, t.File))
 	err := c.findDocument(e.Data)
 	if err != nil {
 		return t, err

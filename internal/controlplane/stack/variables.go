@@ -22,10 +22,12 @@ type Variable struct {
 
 // OutputRef is an output of a component, or an item of it.
 type OutputRef struct {
+	Stack     string // the name of another stack, or of a blueprint for its active stack; "" for the own stack
 	Component string
 	Output    string
 	Index     string // as "[0][1]"; "" for all of it
 	Line      int
+	Of        *Component `json:"-"` // of another stack; nil if it is not known
 }
 
 // locals are the texts that ${zlocals.name} stands for.
@@ -169,7 +171,7 @@ func (r *resolver) readVariables(c *Component, all locals) []Variable {
 }
 
 var (
-	outputRef = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9-]*)\.([a-zA-Z_][a-zA-Z0-9_-]*)((?:\[[0-9]+\])*)$`)
+	outputRef = regexp.MustCompile(`^(?:([a-zA-Z][a-zA-Z0-9-]*)/)?([a-zA-Z][a-zA-Z0-9-]*)\.([a-zA-Z_][a-zA-Z0-9_-]*)((?:\[[0-9]+\])*)$`)
 	// legacyRef is how an old page of CloudKnit's documentation writes it, and admission refuses it.
 	legacyRef = regexp.MustCompile(`^data\.terraform_remote_state\.([^.]+)\.outputs\.(.+)$`)
 )
@@ -183,19 +185,31 @@ func (r *resolver) parseOutputRef(c *Component, written model.Text) *OutputRef {
 	}
 	found := outputRef.FindStringSubmatch(ref)
 	if found == nil {
-		r.addf(c.Stack, written.Line, "it is component.output, or an item of a list as in component.output[0]", "component %s: valueFrom cannot be %q", c.Name, text.Shorten(ref, 100))
+		r.addf(c.Stack, written.Line, "it is component.output, stack/component.output for that of another stack, or an item of a list as in component.output[0]", "component %s: valueFrom cannot be %q", c.Name, text.Shorten(ref, 100))
 		return nil
 	}
-	return &OutputRef{Component: found[1], Output: found[2], Index: found[3], Line: written.Line}
+	return &OutputRef{Stack: found[1], Component: found[2], Output: found[3], Index: found[4], Line: written.Line}
 }
 
 // checkOutputRef reports a reference to what is not there, or not before the component.
 func (r *resolver) checkOutputRef(c *Component, ref *OutputRef) {
 	s, from := c.Stack, c.Stack.FindComponent(ref.Component)
+	checkOutput(r, c, ref, s, from)
+	if from != nil && !slices.Contains(c.Needs, from) {
+		r.addf(s, ref.Line, "add "+from.Name+" to dependsOn", "component %s takes a value from %s, and does not depend on it", c.Name, from.Name)
+	}
+}
+
+// checkOutput reports a reference to an output that a component of a stack, nil for none, does not have.
+func checkOutput(r *resolver, c *Component, ref *OutputRef, of *Stack, from *Component) {
+	s, stack := c.Stack, "this stack"
+	if of != s {
+		stack = "the stack " + of.Path()
+	}
 	if from == nil {
-		names := s.componentNames()
+		names := of.componentNames()
 		r.addf(s, ref.Line, cmp.Or(problem.DidYouMean(ref.Component, names), "the components are "+strings.Join(names, ", ")),
-			"component %s: valueFrom names %s, which is no component of this stack", c.Name, ref.Component)
+			"component %s: valueFrom names %s, which is no component of %s", c.Name, ref.Component, stack)
 		return
 	}
 	outputs := make([]string, len(from.Outputs))
@@ -207,9 +221,6 @@ func (r *resolver) checkOutputRef(c *Component, ref *OutputRef) {
 		r.addf(s, ref.Line, "name a component of type terraform", "component %s: valueFrom names %s, which is of type %s and has no outputs", c.Name, from.Name, from.Type)
 	case !slices.Contains(outputs, ref.Output):
 		r.addf(s, ref.Line, cmp.Or(problem.DidYouMean(ref.Output, outputs), "add it to the outputs of "+from.Name), "component %s: valueFrom names the output %s, which %s does not have", c.Name, ref.Output, from.Name)
-	}
-	if !slices.Contains(c.Needs, from) {
-		r.addf(s, ref.Line, "add "+from.Name+" to dependsOn", "component %s takes a value from %s, and does not depend on it", c.Name, from.Name)
 	}
 }
 

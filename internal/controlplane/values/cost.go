@@ -6,12 +6,11 @@ import (
 	"slices"
 )
 
-// maxSchemaSteps bounds the work of checking the values of an assignment against a schema,
-// in parts of the schema that are compared with parts of the values.
+// maxSchemaSteps bounds the comparison of parts of a schema with parts of values.
 const maxSchemaSteps = 1 << 16
 
-// costOf returns the work of checking values against the schema, counted as if nothing ended
-// early, without doing it; and why that is too much, "" if it is not.
+// costOf estimates the work of checking values, as if nothing ended early. why explains
+// excessive work, or is "".
 func (g *schemaGuard) costOf(document map[string]any) (steps int, why string) {
 	c := schemaCost{guard: g}
 	c.visitSchema(g.root, document, 0, 0)
@@ -25,14 +24,12 @@ func (g *schemaGuard) costOf(document map[string]any) (steps int, why string) {
 }
 
 const (
-	// maxFollowed bounds how deep schema and values are followed together, each reference
-	// a level.
+	// maxFollowed bounds the common depth of schema and values, with references.
 	maxFollowed = 1000
-	// textPerStep is how many characters are read in the time of a step.
 	textPerStep = 256
 )
 
-// schemaCost counts what the validator does; see validateRecursive of gojsonschema.
+// schemaCost counts the validator's work; see validateRecursive of gojsonschema.
 type schemaCost struct {
 	guard *schemaGuard
 	steps int
@@ -43,8 +40,8 @@ func (c *schemaCost) isSpent() bool { return c.deep || c.steps > maxSchemaSteps 
 
 func (c *schemaCost) spendSteps(n int) { c.steps = min(c.steps+n, maxSchemaSteps+1) }
 
-// visitSchema counts the work of a schema with a piece of data. path is the length of the keys that
-// lead to the data, which the validator writes into its messages.
+// visitSchema counts the work of a schema on data. path is the length of the keys to
+// the data, which messages contain.
 func (c *schemaCost) visitSchema(v, data any, depth, path int) {
 	c.deep = c.deep || depth > maxFollowed
 	if c.isSpent() {
@@ -73,7 +70,6 @@ func (c *schemaCost) visitSchema(v, data any, depth, path int) {
 	}
 }
 
-// countLiterals counts comparing the data with those that are written out.
 func (c *schemaCost) countLiterals(schema map[string]any, data any) {
 	_, constant := schema["const"]
 	_, enum := schema["enum"]
@@ -85,7 +81,6 @@ func (c *schemaCost) countLiterals(schema map[string]any, data any) {
 	}
 }
 
-// countText counts what is done with a text: its length, a pattern, a format.
 func (c *schemaCost) countText(schema map[string]any, data string) {
 	c.spendSteps(len(data) / textPerStep)
 	if text, ok := schema["pattern"].(string); ok {
@@ -99,8 +94,8 @@ func (c *schemaCost) countText(schema map[string]any, data string) {
 	}
 }
 
-// countMatch counts matching a text, and compiling the expression, which the validator does again
-// for each key of an object.
+// countMatch includes compilation, which the validator repeats for each key of an
+// object.
 func (c *schemaCost) countMatch(expression, text string) {
 	c.spendSteps(1)
 	if p := c.guard.patterns[expression]; p != nil {
@@ -152,7 +147,7 @@ func (c *schemaCost) visitObject(schema, data map[string]any, depth, path int) {
 	}
 }
 
-// sizeOf is about the length of the data as JSON.
+// sizeOf estimates the length as JSON.
 func sizeOf(data any) int {
 	n := 8
 	switch data := data.(type) {

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// Digest identifies what an assignment's values are, so that equal values are
-// known to be equal in the next run.
+// Digest identifies an assignment's values, so that equal values are recognized in the
+// next run.
 type Digest [16]byte
 
-// digestOf hashes merged values. Types count: the text "1" is not the number 1.
+// digestOf distinguishes types: the text "1" is not the number 1.
 func digestOf(data map[string]any) Digest {
 	sum := sha256.Sum256(appendValue(nil, data))
 	return Digest(sum[:len(Digest{})])

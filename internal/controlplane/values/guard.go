@@ -15,40 +15,40 @@ import (
 )
 
 const (
-	// maxSchemaDepth bounds how deep a schema is nested, and how deep it is followed.
+	// maxSchemaDepth bounds the nesting of a schema, also through references.
 	maxSchemaDepth = 100
-	// maxSchemaParts bounds the parts that the validator compiles: it compiles what a
-	// reference leads to once more for each reference.
+	// maxSchemaParts bounds the compiled parts: the validator compiles a target again
+	// for each reference.
 	maxSchemaParts = 1 << 17
-	// maxSchemaLevels bounds how deep the validator's stack gets when it compiles.
+	// maxSchemaLevels bounds the validator's stack.
 	maxSchemaLevels = 20_000
-	// maxListed bounds an enum, and the required keys: the validator compares each with all others.
+	// maxListed bounds enums and required keys, which the validator compares pairwise.
 	maxListed = 4096
-	// listedPerPart is how many such comparisons take the time of compiling a part.
+	// listedPerPart is the number of such comparisons in the time of compiling a part.
 	listedPerPart = 256
-	// maxInstructions bounds the regular expressions of a schema together.
+	// maxInstructions bounds all regular expressions of a schema.
 	maxInstructions = 10 * pattern.MaxSize
-	// maxDigits bounds the exponents and the length of numbers: the validator writes
-	// them out.
+	// maxDigits bounds exponents and lengths of numbers, which the validator writes
+	// out.
 	maxDigits = 400
 )
 
-// schemaGuard looks at a schema before the validator does, which takes the bounds of its
-// work from nothing but the schema: it follows references without end, panics where a part is
-// not of the kind that it expects, and compiles whatever expression it finds.
+// schemaGuard examines a schema before the validator, whose work only the schema
+// bounds: it follows references without end, panics on unexpected kinds, and compiles
+// any expression.
 //
-// A schema that was examined without finding refers to itself only, by pointers; is not
-// circular but by looking deeper into the data; and is small enough to be compiled.
+// An accepted schema refers only to itself by pointers, is circular only through the
+// data, and is small enough to compile.
 type schemaGuard struct {
 	root     any
 	patterns map[string]*pattern.Pattern
-	data     map[uintptr]bool // what is no schema, but data in one
-	refs     map[string]any   // what references lead to
-	// instructions are those of the patterns, and parts is what the validator compiles.
+	data     map[uintptr]bool // data instead of schemas
+	refs     map[string]any
+	// instructions are of the patterns; parts are compiled.
 	instructions, parts int
 }
 
-// checkSchema returns why a schema must not be used; "" if it may.
+// checkSchema returns the reason to refuse a schema, or "".
 func (g *schemaGuard) checkSchema(document any) string {
 	*g = schemaGuard{root: document, patterns: map[string]*pattern.Pattern{}, data: map[uintptr]bool{}, refs: map[string]any{}}
 	for _, check := range []func() string{
@@ -67,7 +67,6 @@ func (g *schemaGuard) checkSchema(document any) string {
 	return ""
 }
 
-// checkParts finds what the validator cannot be given, wherever it stands.
 func (g *schemaGuard) checkParts(v any, depth int) string {
 	if depth > maxSchemaDepth {
 		return fmt.Sprintf("the schema is nested deeper than %d levels", maxSchemaDepth)
@@ -121,8 +120,7 @@ func (g *schemaGuard) checkKeyword(key string, v any) string {
 	return ""
 }
 
-// checkPattern refuses an expression for its size, or for that of all; the validator reports
-// other mistakes.
+// checkPattern refuses too large expressions; the validator reports other mistakes.
 func (g *schemaGuard) checkPattern(text string) string {
 	if _, known := g.patterns[text]; known {
 		return ""
@@ -141,7 +139,6 @@ func (g *schemaGuard) checkPattern(text string) string {
 	return ""
 }
 
-// checkNumber refuses a number that is gigantic when it is written out.
 func checkNumber(text string) string {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	n, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))
@@ -151,18 +148,16 @@ func checkNumber(text string) string {
 	return ""
 }
 
-// position is the role of a part of a schema, which decides what names in it mean.
 type position int
 
 const (
-	atRoot    position = iota // the root
-	inSchema                  // a schema in it
-	inExample                 // a default or an example, which is data
+	atRoot position = iota
+	inSchema
+	inExample // data of a default or example
 )
 
-// checkNames refuses names ($id) of parts, which change what references in and to them mean:
-// only the root may have one, which nothing refers to. The parts are those in which the
-// validator looks for names.
+// checkNames refuses names ($id) of parts, which change the meaning of references; only
+// the root may have one. It visits the parts where the validator looks for names.
 func (g *schemaGuard) checkNames(v any, at position) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -232,7 +227,6 @@ func (g *schemaGuard) markData(v any) {
 
 func identityOf(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
 
-// checkReferences finds what references lead to, and counts what is compiled.
 func (g *schemaGuard) checkReferences() string {
 	parts, _ := g.measurePart(g.root)
 	levels := 0
@@ -262,8 +256,8 @@ func (g *schemaGuard) checkReferences() string {
 	return ""
 }
 
-// measurePart returns how many parts a part consists of, and how deep it is nested. Comparing the
-// values of a list, and compiling patterns, counts as parts.
+// measurePart returns the number of parts and the depth. Comparing lists and compiling
+// patterns count as parts.
 func (g *schemaGuard) measurePart(v any) (parts, depth int) {
 	add := func(item any) {
 		n, levels := g.measurePart(item)
@@ -283,7 +277,6 @@ func (g *schemaGuard) measurePart(v any) (parts, depth int) {
 	return parts + 1, depth + 1
 }
 
-// measureKeyword returns the work that a keyword takes in addition to its parts.
 func (g *schemaGuard) measureKeyword(key string, v any) int {
 	switch v := v.(type) {
 	case []any:
@@ -306,13 +299,12 @@ func (g *schemaGuard) measureKeyword(key string, v any) int {
 	return 0
 }
 
-// The characters of keys that JSON pointers escape.
 var (
 	pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 	pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// resolvePointer returns what a JSON pointer leads to; nil for nothing, which the validator reports.
+// resolvePointer returns nil for a dangling pointer, which the validator reports.
 func (g *schemaGuard) resolvePointer(pointer string) any {
 	v := g.root
 	if pointer == "" {
@@ -335,14 +327,13 @@ func (g *schemaGuard) resolvePointer(pointer string) any {
 	return v
 }
 
-// circleWalk looks for circles among the parts of a schema that apply to the same piece of
-// data: checking that would never end.
+// circleWalk finds circles of parts that apply to the same data, whose check would
+// never end.
 type circleWalk struct {
 	guard *schemaGuard
-	state map[uintptr]int // 1 on the way, 2 done, 3 it leads to a circle
+	state map[uintptr]int // 1 on the way, 2 done, 3 leads to a circle
 }
 
-// findCircle returns the pointer of the first part that leads to a circle.
 func (w *circleWalk) findCircle(at string, v any) (string, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -364,7 +355,6 @@ func (w *circleWalk) findCircle(at string, v any) (string, bool) {
 	return "", false
 }
 
-// leadsToCircle reports whether a part leads to a circle.
 func (w *circleWalk) leadsToCircle(v any) bool {
 	schema, ok := v.(map[string]any)
 	if !ok {
@@ -388,9 +378,8 @@ func (w *circleWalk) leadsToCircle(v any) bool {
 	return false
 }
 
-// sameDataSchemas returns the schemas that a schema applies to the same piece of data.
 func (g *schemaGuard) sameDataSchemas(schema map[string]any) []any {
-	if ref, ok := schema["$ref"].(string); ok { // what stands beside it means nothing
+	if ref, ok := schema["$ref"].(string); ok { // siblings of $ref are ignored
 		return []any{g.refs[ref]}
 	}
 	var all []any

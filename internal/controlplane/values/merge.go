@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// merger counts the work of merging values. Once there are no steps left, values replace each other.
+// merger counts merge steps. Without steps left, values replace each other.
 type merger struct{ left int }
 
-// maxMergeSteps bounds the work of merging the values of a class.
 const maxMergeSteps = 1 << 22
 
-// mergeValues puts a new value over an old one of the same key. Lists are joined, with
-// elements of the same name merged; mappings are merged key by key; anything else
-// is replaced. The arguments are not changed; the result may share parts of them.
+// mergeValues puts new over old: lists are joined, with elements of the same name
+// merged; mappings are merged by key; all else is replaced. Arguments stay unchanged,
+// but the result may share parts.
 func (m *merger) mergeValues(old, new any) any {
 	m.left--
 	if m.left < 0 {
@@ -41,14 +40,12 @@ func (m *merger) mergeValues(old, new any) any {
 	return new
 }
 
-// mergeLists merges each mapping of the new list into every mapping that has the
-// same name, of the old list or of the new one before it. What has no name, or no
-// match, is appended: it would be a guess to merge nameless elements, as Kalypso
-// does (Q9).
+// mergeLists merges each new mapping into all earlier mappings with its name. Elements
+// without a name or match are appended; Kalypso guesses instead (Q9).
 func (m *merger) mergeLists(old, new []any) []any {
 	merged := slices.Clone(old)
 	m.left -= len(old) + len(new)
-	named := map[any][]int{} // the positions of elements, by name
+	named := map[any][]int{}
 	for i, element := range merged {
 		if name, ok := nameOf(element); ok {
 			named[name] = append(named[name], i)
@@ -70,8 +67,7 @@ func (m *merger) mergeLists(old, new []any) []any {
 	return merged
 }
 
-// nameOf returns the name of a list element that is a mapping; false for a name that is a
-// list or a mapping, since it cannot be compared (Q10).
+// nameOf is false for a name that is a list or mapping, which cannot be compared (Q10).
 func nameOf(element any) (name any, ok bool) {
 	m, isMap := element.(map[any]any)
 	if !isMap {

@@ -14,18 +14,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 )
 
-// parseValue reads the text of one value as Kalypso does: text in single quotes stays
-// text; a YAML list or mapping (YAML 1.1, go-yaml v2) becomes a structure; all
-// else is text as it stands, white space included.
-//
-// It differs where Kalypso loses data: the text of which YAML would keep a part
-// only (several documents, a key given twice, an integer over 64 bits) stays text.
+// parseValue reads a value as Kalypso does: single-quoted text stays text, YAML lists
+// and mappings (YAML 1.1, go-yaml v2) become structures, and all else is verbatim text.
+// Unlike in Kalypso, text of which YAML would lose a part (several documents, duplicate
+// keys, integers over 64 bits) stays text.
 func parseValue(text string) parsedValue {
 	trimmed := strings.TrimSpace(text)
 	if unquoted, ok := unquoteText(trimmed); ok {
 		return parsedValue{value: unquoted}
 	}
-	if !strings.ContainsAny(trimmed, ":-[{?") { // every YAML list or mapping has one of these
+	if !strings.ContainsAny(trimmed, ":-[{?") { // needed by every YAML list or mapping
 		return parsedValue{value: text}
 	}
 	var structure any
@@ -45,17 +43,15 @@ func parseValue(text string) parsedValue {
 	return parsedValue{value: structure, comments: comments}
 }
 
-// parsedValue is what became of the text of a value.
 type parsedValue struct {
 	value    any
-	kept     string // why it stayed text although it looks like YAML
-	comments bool   // it had comments, which are not part of the value
-	bomb     bool   // it has aliases that multiply
+	kept     string // reason why YAML-like text stayed text
+	comments bool   // had comments, which are lost
+	bomb     bool   // has multiplying aliases
 }
 
-// unquoteText takes the single quotes off a text that is quoted: all of them at both
-// ends. Quotes inside are doubled, as YAML has it, and stay so; a text with a
-// single one inside, such as 'a': 1, 'b', only looks quoted.
+// unquoteText trims all single quotes at both ends. Doubled quotes inside stay; with a
+// single one inside, the text only looks quoted: 'a': 1, 'b'.
 func unquoteText(trimmed string) (string, bool) {
 	if len(trimmed) < 2 || trimmed[0] != '\'' || trimmed[len(trimmed)-1] != '\'' {
 		return "", false
@@ -70,8 +66,8 @@ func unquoteText(trimmed string) (string, bool) {
 	return inner, true
 }
 
-// findLoss returns what would be lost of the text in reading it as one YAML value, "" if nothing
-// would, and whether it has comments.
+// findLoss returns what reading text as one YAML value would lose, and whether it has
+// comments.
 func findLoss(text string) (data string, comments bool) {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var first, second yaml.Node
@@ -120,10 +116,10 @@ func findLossIn(n *yaml.Node) string {
 	return ""
 }
 
-// mappingKey identifies a key: 1 and "1" are two keys.
+// mappingKey distinguishes 1 from "1".
 type mappingKey struct {
 	text  string
-	value any // as YAML 1.1 has it
+	value any // in YAML 1.1
 }
 
 func keyOf(n *yaml.Node) mappingKey {

@@ -9,12 +9,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Provenance is the value of one key and the configs that it comes from.
+// Provenance is the value of one key and its configs.
 type Provenance struct {
 	Key   string
 	Value any
-	// By has what was merged, in order: the last one wins, unless they are lists
-	// or mappings, which are joined.
+	// By has the merged sources in order: the last one wins, unless lists or mappings
+	// are joined.
 	By []Source
 }
 
@@ -23,8 +23,7 @@ type Source struct {
 	Config *model.Config
 	Value  any
 	Pos    problem.Pos
-	// Labels are the labels that the config asks for, as "key=value"; none for a
-	// config that applies to all assignments.
+	// Labels are the required labels as "key=value"; none means all assignments.
 	Labels []string
 }
 
@@ -55,8 +54,7 @@ func (r *Resolver) ExplainValues(clusterType, target int) []Provenance {
 	return out
 }
 
-// SourceOf returns the config that decides the value of a key of an assignment, or that was the last
-// to add to it; false if there is none.
+// SourceOf returns the last config that sets a key of an assignment; false for none.
 func (r *Resolver) SourceOf(clusterType, target int, key string) (Source, bool) {
 	for _, p := range r.ExplainValues(clusterType, target) {
 		if p.Key == key {

@@ -10,8 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// Labels that ask for a name rather than for a label, and those that ask for
-// nothing.
 const (
 	clusterTypeLabel      = "cluster-type"
 	deploymentTargetLabel = "deployment-target"
@@ -19,16 +17,15 @@ const (
 	platformConfigLabel   = "platform-config"
 )
 
-// Need is a label that an assignment must have: on its cluster type, or on its
-// deployment target.
+// Need is a label that an assignment's cluster type or target must have.
 type Need struct{ Key, Value string }
 
-// String returns the need as in "region=west".
+// String returns the need as "region=west".
 func (n Need) String() string { return n.Key + "=" + n.Value }
 
-// OfClusterType returns the value of the need's key on a cluster type; false if it has none.
-// Three keys ask for names, whatever labels there are. An absent label has no value, not an
-// empty one as in Kalypso (Q11).
+// OfClusterType returns the value of the need's key on a cluster type; false if absent.
+// Three keys mean names, not labels. Unlike in Kalypso, an absent label is not an empty
+// one (Q11).
 func (n Need) OfClusterType(c *model.ClusterType) (value string, ok bool) {
 	switch n.Key {
 	case clusterTypeLabel:
@@ -54,8 +51,6 @@ func (n Need) OfTarget(t *model.Target) (value string, ok bool) {
 	return value, ok
 }
 
-// satisfiedBy returns the needs that an object with these labels satisfies: those that ask for its
-// names, and not for labels of theirs.
 func satisfiedBy(labels map[string]string, names ...Need) []Need {
 	satisfied := slices.Grow(names, len(labels))
 	for key, value := range labels {
@@ -68,7 +63,7 @@ func satisfiedBy(labels map[string]string, names ...Need) []Need {
 	return satisfied
 }
 
-// NeedsOf returns the needs that the labels of a config or a schema express, sorted by key.
+// NeedsOf returns the needs of a config's or schema's labels, sorted by key.
 func NeedsOf(labels map[string]string) []Need {
 	var needs []Need
 	for key, value := range labels {
@@ -80,37 +75,35 @@ func NeedsOf(labels map[string]string) []Need {
 	return needs
 }
 
-// Rule is values of a config, and the needs of the assignments that they apply to.
+// Rule is some values of a config and the needs of their assignments.
 type Rule struct {
 	Needs  []Need
 	Values []Setting
 
 	config *model.Config
-	serial int // identifies the rule for as long as the Cache lives
+	serial int // unique for the life of the Cache
 }
 
 // Setting is one key of a rule.
 type Setting struct {
 	Key, Text string
-	Value     any // the text, or the structure in it
+	Value     any // text, or the structure in it
 	Pos       problem.Pos
 }
 
-// RulesOf reads a config: what it sets, and for which assignments. A key of an app
-// configuration that is not of its form is left out; it is a problem.
+// RulesOf returns the rules of a config. It skips malformed keys of app configurations,
+// which are problems.
 func RulesOf(c *model.Config) []*Rule {
 	p := parseConfig(c)
 	return append(p.ordinary, p.app...)
 }
 
-// parsedConfig is what was made of one Config.
 type parsedConfig struct {
 	ordinary []*Rule
-	app      []*Rule // sorted: short keys first, so that longer ones win
+	app      []*Rule // short keys first, so that longer ones win
 	problems problem.List
 }
 
-// parseConfig reads a config.
 func parseConfig(c *model.Config) *parsedConfig {
 	p := &parsedConfig{}
 	parsed := map[string]any{}
@@ -145,8 +138,8 @@ func (p *parsedConfig) reportValue(c *model.Config, v model.Value, read parsedVa
 	}
 }
 
-// appRules reads the keys of an app configuration, (label.value.)*name: each is a
-// rule of its own. Keys of equal length are in the order of their bytes.
+// appRules reads app configuration keys, (label.value.)*name, one rule each. Keys of
+// equal length are in byte order.
 func (p *parsedConfig) appRules(c *model.Config, parsed map[string]any) []*Rule {
 	var rules []*Rule
 	keys := slices.Clone(c.Values)
@@ -161,7 +154,7 @@ func (p *parsedConfig) appRules(c *model.Config, parsed map[string]any) []*Rule 
 			continue
 		}
 		r := &Rule{config: c, Values: []Setting{{parts[len(parts)-1], v.Text, parsed[v.Key], v.Pos}}}
-		needs := map[string]string{} // the last one counts of a label that is there twice
+		needs := map[string]string{} // the last of duplicate labels counts
 		for i := 0; i+1 < len(parts); i += 2 {
 			needs[parts[i]] = parts[i+1]
 		}

@@ -17,50 +17,46 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// Violation is one way in which values do not satisfy a schema, or the reason why
-// the schema itself cannot be used.
+// Violation is one way in which values violate a schema, or the reason why the schema
+// is unusable.
 type Violation struct {
 	Schema  *model.Schema
-	Key     string // of the value that is wrong; "" if it is missing, or not a single one
-	Message string // e.g. "REGION is required"
-	Broken  bool   // the schema cannot be used, whatever the values are
-	// Unchecked is true if the schema is too much work for these values, or that the validator
-	// failed: nothing is known of the values.
+	Key     string // of the wrong value; "" if missing or not a single one
+	Message string
+	Broken  bool // the schema is unusable for all values
+	// Unchecked is true if the schema is too much work or the validator failed: the
+	// values are unknown.
 	Unchecked bool
 }
 
-// schemaCache remembers compiled schemas by their text, and verdicts by text and
-// values.
+// schemaCache caches schemas by text, and verdicts by text and values.
 type schemaCache struct {
 	mu       sync.Mutex
 	compiled map[string]*compiledSchema
 }
 
 type compiledSchema struct {
-	once     sync.Once // compiles it, outside of the lock of the cache
+	once     sync.Once // compiles outside of the cache's lock
 	schema   *gojsonschema.Schema
 	guard    schemaGuard
-	problem  string // why it could not be compiled
+	problem  string // why it does not compile
 	mu       sync.Mutex
 	verdicts map[Digest]verdict
 }
 
-// message is what is wrong with the value of a key; "" if there is no such value.
 type message struct{ key, text string }
 
-// maxVerdicts bounds the cached verdicts of a schema.
 const maxVerdicts = 1 << 10
 
-// verdict is the result of checking values against a schema.
 type verdict struct {
 	messages  []message
 	steps     int
 	unchecked bool
 }
 
-// ValidateValues checks the values of an assignment of target against every schema that
-// applies: those of the control plane by name, then the target's own and its
-// workload's. steps is how much work that was; none for what was known.
+// ValidateValues checks an assignment's values against every applicable schema: those
+// of the control plane by name, then of the target and its workload. steps is the
+// uncached work.
 func (c *Cache) ValidateValues(v *Values, target *model.Target) (out []Violation, steps int) {
 	check := func(s *model.Schema) {
 		verdict, broken := c.schemas.validateAgainst(s.Text, v)
@@ -117,12 +113,11 @@ func compileSchema(source string) *compiledSchema {
 	return s
 }
 
-// compile compiles the text of a schema, or sets the problem.
 func (s *compiledSchema) compile(source string) {
 	s.verdicts = map[Digest]verdict{}
 	var document any
 	err := json.Unmarshal([]byte(source), &document)
-	if err == nil { // once more, with its numbers as they are written
+	if err == nil { // again, with numbers as written
 		decoder := json.NewDecoder(strings.NewReader(source))
 		decoder.UseNumber()
 		err = decoder.Decode(&document)
@@ -144,9 +139,8 @@ func (s *compiledSchema) compile(source string) {
 	}
 }
 
-// loaderOf returns the loader of a schema that was examined. The name that it has at its root
-// is left out: nothing is looked up by it. One that is no URL is left for the validator to
-// refuse.
+// loaderOf removes the root's name, which nothing refers to. The validator refuses one
+// that is not a URL.
 func loaderOf(document any, text string) gojsonschema.JSONLoader {
 	root, _ := document.(map[string]any)
 	named := false
@@ -166,15 +160,14 @@ func loaderOf(document any, text string) gojsonschema.JSONLoader {
 }
 
 const (
-	// maxMessages bounds the messages about the values of one assignment.
 	maxMessages = 100
-	// maxMessage bounds a message, in bytes: it may list an enum.
+	// maxMessage bounds a message in bytes: it may list an enum.
 	maxMessage = 400
-	// stepsPerPart is how many steps compiling a part of a schema counts as.
+	// stepsPerPart is the cost of compiling a part.
 	stepsPerPart = 4
 )
 
-// validateData returns the messages of Kalypso's validator, without the root's prefix.
+// validateData returns messages of Kalypso's validator without the root's prefix.
 func (s *compiledSchema) validateData(data map[string]any) verdict {
 	document := make(map[string]any, len(data))
 	for key, value := range data {
@@ -208,9 +201,9 @@ func (s *compiledSchema) validateData(data map[string]any) verdict {
 	return verdict{messages, steps, false}
 }
 
-// findKey returns the key of the value that a message of the validator is about; "" if that is missing.
+// findKey returns the key of the value in a message; "" if missing.
 func findKey(e gojsonschema.ResultError) string {
-	path := strings.Split(e.Context().String("\x00"), "\x00") // from the root; a key may have a dot in it
+	path := strings.Split(e.Context().String("\x00"), "\x00") // from the root; keys may have dots
 	if len(path) > 1 {
 		return path[1]
 	}
@@ -221,8 +214,8 @@ func findKey(e gojsonschema.ResultError) string {
 	return property
 }
 
-// asNumber turns a top-level text into the number that Go reads in it, as Kalypso
-// does for the check; infinities and NaN stay text, since JSON has none (Q20).
+// asNumber converts numeric top-level texts as Kalypso does; infinities and NaN stay
+// text, since JSON has none (Q20).
 func asNumber(text string) any {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
@@ -233,7 +226,6 @@ func asNumber(text string) any {
 	return text
 }
 
-// asJSON converts a decoded YAML value to one that JSON can hold.
 func asJSON(v any) any {
 	switch v := v.(type) {
 	case map[any]any:

@@ -1,19 +1,16 @@
 // Package values merges the platform values that each assignment is rendered with.
 //
-// Configs are written for labels. One applies to an assignment when every label
-// of it is satisfied by the cluster type or by the deployment target; those that
-// apply are merged, ordinary ones in the byte order of their names, then those of
-// Azure App Configuration, where longer keys win. Schemas apply by the same rule
-// and check the result.
+// A config applies to an assignment if its cluster type or target satisfies every
+// label. Ordinary configs are merged in byte order of their names, then those of Azure
+// App Configuration, where longer keys win. Schemas apply by the same rule and check
+// the result.
 //
-// What the package keeps true: the result is a function of the model; merging
-// never changes what it merges; and values are found per class, that is once for
-// all assignments to which the same configs apply, so that 100,000 assignments
-// need a few hundred merges.
+// Results are a function of the model, and merging never changes its inputs. Values are
+// merged once per class of assignments with the same configs: 100,000 assignments need
+// a few hundred merges.
 //
-// The rules are Kalypso's (specs, sections 6 and 7); where Kalypso loses data,
-// guesses or depends on chance (quirks Q9 to Q14, Q20) the meaning is the sane
-// one that the comments name.
+// The rules are Kalypso's (specs, sections 6 and 7), except where Kalypso loses data,
+// guesses or depends on chance (quirks Q9 to Q14, Q20).
 package values
 
 import (
@@ -28,45 +25,40 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Values are the merged values of a class of assignments. They must not be
-// changed.
+// Values are the immutable merged values of a class of assignments.
 type Values struct {
-	// Data is what templates see as .ConfigData: text, or structures of
-	// map[any]any and []any.
+	// Data is .ConfigData: texts, or structures of map[any]any and []any.
 	Data   map[string]any
 	Digest Digest
-	// Schemas are those of the control plane that apply; a target's own come on
-	// top.
+	// Schemas are the control plane's; a target adds its own.
 	Schemas []*model.Schema
 }
 
-// Cache remembers parsed configs and merged values from one model to the next.
-// The zero value is ready to use; it serves one resolver at a time.
+// Cache keeps parsed configs and merged values between models. The zero value is ready
+// to use; it serves one resolver at a time.
 type Cache struct {
 	mu      sync.Mutex
 	parsed  map[*model.Config]*parsedConfig
-	classes recent.Map[string, *Values] // those of this model, and of the last
+	classes recent.Map[string, *Values] // of this model and the last
 	schemas schemaCache
 	serial  int
 	last    *Resolver
 }
 
-// Resolver finds the values of a model's assignments. It may be used
-// concurrently.
+// Resolver finds the values of a model's assignments. It is safe for concurrent use.
 type Resolver struct {
 	model *model.Model
 	cache *Cache
 	rules []*Rule // in merge order
-	// schemas are rules too, without values.
+	// schemas are rules without values.
 	schemas   []schemaRule
-	index     map[Need]int // numbers all needs of rules and schemas
+	index     map[Need]int // numbers all needs
 	ruleNeeds []schedule.Set
-	// clusterTypes and targets have what each satisfies, as sets of needs, and
-	// the number of the group that satisfies the same.
+	// clusterTypes and targets have the satisfied needs of each, and its group.
 	clusterTypes, targets objectGroups
 	rows                  []groupRow // by group of cluster types
-	// Work counts steps of finding values, and reports whether to go on; nil for no bound. Once
-	// it is not, assignments have no values, and what is made of them is thrown away.
+	// Work counts steps and reports whether to continue; nil means no bound. After a
+	// stop, assignments have no values and results are discarded.
 	Work func(steps int) bool
 }
 
@@ -75,12 +67,10 @@ type schemaRule struct {
 	needs  schedule.Set
 }
 
-// objectGroups are the cluster types, or the targets, of a model, grouped by the needs that they
-// satisfy.
 type objectGroups struct {
 	list   []groupMember
-	groups []schedule.Set // what the members of each group satisfy
-	known  map[string]int // groups by what they satisfy
+	groups []schedule.Set // satisfied needs
+	known  map[string]int
 }
 
 type groupMember struct {
@@ -88,20 +78,18 @@ type groupMember struct {
 	group     int
 }
 
-// groupRow has the classes of one group of cluster types, by group of targets.
 type groupRow struct {
 	once    sync.Once
 	classes []*Values
 }
 
-// NewResolver prepares the values of a model. The problems are those of the configs
-// themselves.
+// NewResolver prepares the values of a model. The problems are those of the configs.
 func NewResolver(m *model.Model, cache *Cache) (*Resolver, problem.List) {
 	r := &Resolver{model: m, cache: cache}
 	problems := r.readConfigs()
 	last := cache.last
 	if last == nil || !slices.Equal(last.rules, r.rules) || !slices.Equal(last.model.Schemas, m.Schemas) {
-		last = &Resolver{model: &model.Model{}} // needs have other numbers now
+		last = &Resolver{model: &model.Model{}} // needs are renumbered
 	}
 	r.indexNeeds()
 	for _, s := range m.Schemas {
@@ -121,8 +109,8 @@ func NewResolver(m *model.Model, cache *Cache) (*Resolver, problem.List) {
 	return r, problems
 }
 
-// readConfigs lists the rules of all configs in merge order: ordinary ones by
-// name, then app configurations by name (Kalypso takes those as they come, Q14).
+// readConfigs lists rules in merge order: ordinary ones by name, then app
+// configurations by name (in Kalypso unordered, Q14).
 func (r *Resolver) readConfigs() problem.List {
 	c := r.cache
 	c.mu.Lock()
@@ -167,7 +155,7 @@ func (r *Resolver) indexNeeds() {
 	}
 }
 
-// needSet returns needs as a set, without those that no rule and no schema has.
+// needSet omits needs that no rule or schema has.
 func (r *Resolver) needSet(needs []Need) schedule.Set {
 	s := schedule.NewSet(len(r.index))
 	for _, n := range needs {
@@ -178,8 +166,7 @@ func (r *Resolver) needSet(needs []Need) schedule.Set {
 	return s
 }
 
-// groupObjects groups objects by the needs that they satisfy. last is the grouping of the objects
-// before; an object that is still in its place is not visited again.
+// groupObjects skips objects that last has at the same index.
 func groupObjects[T any](r *Resolver, last objectGroups, before, now []*T, satisfied func(*T) []Need) objectGroups {
 	known := len(before) == len(now) && len(last.groups) <= 2*len(now)
 	s := objectGroups{list: make([]groupMember, len(now)), known: map[string]int{}}
@@ -203,8 +190,7 @@ func groupObjects[T any](r *Resolver, last objectGroups, before, now []*T, satis
 	return s
 }
 
-// ValuesOf returns the values of an assignment; the indexes are those of the model's
-// lists.
+// ValuesOf returns the values of an assignment, by the model's indexes.
 func (r *Resolver) ValuesOf(clusterType, target int) *Values {
 	c := &r.clusterTypes.list[clusterType]
 	row := &r.rows[c.group]
@@ -212,8 +198,6 @@ func (r *Resolver) ValuesOf(clusterType, target int) *Values {
 	return row.classes[r.targets.list[target].group]
 }
 
-// mergeByTargetGroup finds the values for every group of targets on cluster types that
-// satisfy the same needs.
 func (r *Resolver) mergeByTargetGroup(clusterType schedule.Set) []*Values {
 	out := make([]*Values, len(r.targets.groups))
 	var key []byte
@@ -261,20 +245,18 @@ func isSubset(set, subset schedule.Set) bool {
 }
 
 const (
-	// rulesPerStep is how many rules are looked at in the time of a step of a template.
 	rulesPerStep = 16
-	// stepsOfSetting is what one key costs, in time and memory, and textOfStep how many
-	// characters of its value are a step more.
+	// stepsOfSetting is the cost of a key, and textOfStep the characters per additional
+	// step.
 	stepsOfSetting = 8
 	textOfStep     = 16
-	// tooManySteps is more than any bound of work.
+	// tooManySteps exceeds any bound.
 	tooManySteps = 1 << 40
 )
 
-// works counts work, and reports whether to go on.
 func (r *Resolver) works(steps int) bool { return r.Work == nil || r.Work(steps) }
 
-// mergeRules merges the rules, once for each list of rules. steps is how much work that was.
+// mergeRules caches results by key. steps is the uncached work.
 func (c *Cache) mergeRules(key string, rules []*Rule) (v *Values, steps int) {
 	c.mu.Lock()
 	v, ok := c.classes.Find(key)
@@ -307,7 +289,7 @@ func (c *Cache) mergeRules(key string, rules []*Rule) (v *Values, steps int) {
 	return v, steps
 }
 
-// UnreadConfigs yields the configs of which no assignment of the plan reads anything.
+// UnreadConfigs yields configs that no assignment of the plan reads.
 func (r *Resolver) UnreadConfigs(plan *schedule.Plan) iter.Seq[*model.Config] {
 	return func(yield func(*model.Config) bool) {
 		byNeed := r.targetsByNeed()
@@ -324,7 +306,6 @@ func (r *Resolver) UnreadConfigs(plan *schedule.Plan) iter.Seq[*model.Config] {
 	}
 }
 
-// targetsByNeed returns for each need the targets that satisfy it; nil if none does.
 func (r *Resolver) targetsByNeed() []schedule.Set {
 	sets := make([]schedule.Set, len(r.index))
 	for i := range sets {
@@ -343,8 +324,8 @@ func (r *Resolver) targetsByNeed() []schedule.Set {
 	return sets
 }
 
-// isRead reports whether an assignment satisfies all needs. What a cluster type
-// does not satisfy itself, one of its targets must.
+// isRead reports whether an assignment satisfies all needs: what the cluster type
+// lacks, the target must satisfy.
 func (r *Resolver) isRead(needs schedule.Set, plan *schedule.Plan, byNeed []schedule.Set) bool {
 	candidates := schedule.NewSet(len(r.targets.list))
 next:

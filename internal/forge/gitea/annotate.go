@@ -30,8 +30,8 @@ func (g *Forge) tidyLineComments(ctx context.Context, c forge.Change, mark, user
 	return wanted, nil
 }
 
-// tidyReview removes what is out of date from a review of ours, and returns the wanted notes
-// that are not in it. A review that is left with nothing goes as a whole.
+// tidyReview returns the wanted comments that a review lacks. It removes a review that would be
+// empty.
 func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullReview, mark, user string, wanted []forge.LineComment) ([]forge.LineComment, error) {
 	all, _, err := callAPI(ctx, g, "list a review's comments", func(api *sdk.Client) ([]*sdk.PullReviewComment, *sdk.Response, error) {
 		return api.ListPullReviewComments(g.owner, g.name, int64(c.Number), r.ID)
@@ -67,7 +67,6 @@ func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullRevie
 	return wanted, nil
 }
 
-// retireComment removes a comment, or, if people have answered it, marks it as resolved.
 func (g *Forge) retireComment(ctx context.Context, n *sdk.PullReviewComment, all []*sdk.PullReviewComment) error {
 	answered := slices.ContainsFunc(all, func(o *sdk.PullReviewComment) bool {
 		return o.Path == n.Path && o.LineNum == n.LineNum && (o.Reviewer == nil || o.Reviewer.ID != n.Reviewer.ID)
@@ -92,7 +91,6 @@ func unlessGone(err error) error {
 	return err
 }
 
-// addLineComments makes one review with comments at lines.
 func (g *Forge) addLineComments(ctx context.Context, c forge.Change, wanted []forge.LineComment) (left []forge.Annotation, err error) {
 	p, err := g.pullWithBranches(ctx, c.Number)
 	if err != nil {
@@ -124,8 +122,7 @@ func (g *Forge) addLineComments(ctx context.Context, c forge.Change, wanted []fo
 	return left, err
 }
 
-// readDiff returns the lines of each file that a pull request's diff shows, by the name of
-// the file. Files whose names Git quotes are not among them.
+// readDiff returns [forge.DiffLines] by file. It omits files whose names Git quotes.
 func (g *Forge) readDiff(ctx context.Context, number int) (map[string]map[int]int, error) {
 	text, _, err := callAPI(ctx, g, "read the diff", func(c *sdk.Client) ([]byte, *sdk.Response, error) {
 		text, answer, err := c.GetPullRequestDiff(g.owner, g.name, int64(number), sdk.PullRequestDiffOptions{})

@@ -16,8 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Approvals returns who approves a pull request, sorted by login: people whose reviews
-// count, which are those who may write, or whom the branch's protection names.
+// Approvals counts reviews of people who can write, or whom branch protection names.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
 	p, err := g.pullWithBranches(ctx, number)
 	if err != nil {
@@ -26,7 +25,6 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 	return g.listApprovals(ctx, p)
 }
 
-// pullWithBranches reads a pull request, ours or not, whose branches are known.
 func (g *Forge) pullWithBranches(ctx context.Context, number int) (*sdk.PullRequest, error) {
 	p, err := g.readPull(ctx, number)
 	if err == nil && (p.Base == nil || p.Head == nil) {
@@ -57,7 +55,7 @@ func (g *Forge) listApprovals(ctx context.Context, p *sdk.PullRequest) ([]forge.
 		switch {
 		case r.Dismissed:
 			a.Refused = forge.RefusedDismissed
-		case r.CommitID != p.Head.Sha || r.Stale: // that it is stale Gitea finds out later
+		case r.CommitID != p.Head.Sha || r.Stale: // Gitea sets Stale with a delay
 			a.Refused = forge.RefusedOlder
 		case !r.Official:
 			a.Refused = forge.RefusedNoAccess
@@ -67,7 +65,6 @@ func (g *Forge) listApprovals(ctx context.Context, p *sdk.PullRequest) ([]forge.
 	return yes, nil
 }
 
-// listReviews returns the reviews of a pull request, oldest first.
 func (g *Forge) listReviews(ctx context.Context, number int) ([]*sdk.PullReview, error) {
 	all, err := listAll(ctx, g, "list reviews", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.PullReview, *sdk.Response, error) {
 		return c.ListPullReviews(g.owner, g.name, int64(number), sdk.ListPullReviewsOptions{ListOptions: o})
@@ -76,8 +73,7 @@ func (g *Forge) listReviews(ctx context.Context, number int) ([]*sdk.PullReview,
 	return all, err
 }
 
-// TeamMembers returns the logins of a team of an organisation, "org/team", sorted. Gitea
-// shows them to the owners of the organisation, and to who is in the team.
+// TeamMembers needs a token of a member of the team, or of an owner of the organisation.
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	org, name, _ := strings.Cut(team, "/")
 	teams, err := listAll(ctx, g, "list teams", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Team, *sdk.Response, error) {
@@ -109,7 +105,6 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 
 const seeTeam = "write it as organisation/team; the token's user has to be in the team, or an owner of the organisation, and the token needs the scope read:organization"
 
-// unseenTeam adds to an error that we cannot see a team.
 func unseenTeam(team string, err error) error {
 	var r *problem.Refusal
 	if errors.As(err, &r) && (r.Kind == forge.ErrNotFound || strings.Contains(r.Reason, "403")) {
@@ -118,8 +113,7 @@ func unseenTeam(team string, err error) error {
 	return fmt.Errorf("the team %s: %w", forge.Quote(team), err)
 }
 
-// CommitAuthor returns the login of the user with the address of a commit's author; "" if there is
-// none.
+// CommitAuthor returns the login of the user with the author's address, or "".
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	found, _, err := callAPI(ctx, g, "read a commit", func(c *sdk.Client) (*sdk.Commit, *sdk.Response, error) {
 		return c.GetSingleCommit(g.owner, g.name, commit)
@@ -130,8 +124,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 	return found.Author.UserName, nil
 }
 
-// MergeBlockers returns what a pull request lacks to be merged, as far as who may write sees
-// the rules; nil if it lacks nothing.
+// MergeBlockers needs write access to see the branch's rules.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
 	p, err := g.pullWithBranches(ctx, number)
 	switch {
@@ -151,7 +144,6 @@ func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error)
 	return append(all, more...), err
 }
 
-// branchBlockers returns what the rules of its branch ask for and a pull request lacks.
 func (g *Forge) branchBlockers(ctx context.Context, p *sdk.PullRequest) (all []string, err error) {
 	branch, _, err := callAPI(ctx, g, "read a branch", func(c *sdk.Client) (*sdk.Branch, *sdk.Response, error) {
 		return c.GetRepoBranch(g.owner, g.name, p.Base.Ref)
@@ -183,8 +175,8 @@ func (g *Forge) branchBlockers(ctx context.Context, p *sdk.PullRequest) (all []s
 	return all, nil
 }
 
-// statusBlocker returns why the statuses are not what a pattern asks for: one that matches
-// it has to be there, and none of those may not be a success.
+// statusBlocker returns why a required pattern is not met: at least one status must match, and all
+// that match must succeed.
 func statusBlocker(pattern string, said []forge.CommitStatus) string {
 	wild := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
 	matches, err := regexp.Compile("^" + wild + "$")

@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// listComments reads the comments of a pull request. If there is no such, Gitea fails
-// inside.
+// listComments checks after an error whether the pull request exists, because Gitea then answers
+// with an internal error.
 func (g *Forge) listComments(ctx context.Context, number int, user string) ([]forge.HostedComment, error) {
 	found, err := listAll(ctx, g, "list comments", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Comment, *sdk.Response, error) {
 		return c.ListIssueComments(g.owner, g.name, int64(number), sdk.ListIssueCommentOptions{ListOptions: o})
@@ -28,7 +28,6 @@ func (g *Forge) listComments(ctx context.Context, number int, user string) ([]fo
 	}), nil
 }
 
-// isBy reports whether a user is who a token is of.
 func isBy(u *sdk.User, user string) bool { return u != nil && strconv.FormatInt(u.ID, 10) == user }
 
 func (g *Forge) createComment(ctx context.Context, number int, text string) error {
@@ -45,8 +44,7 @@ func (g *Forge) updateComment(ctx context.Context, _ int, id int64, text string)
 	return err
 }
 
-// readUser returns the id of the token's user. The token needs the scope read:user for
-// that.
+// readUser needs a token with the scope read:user.
 func (g *Forge) readUser(ctx context.Context) (string, error) {
 	found, _, err := callAPI(ctx, g, "read the token's user", func(c *sdk.Client) (*sdk.User, *sdk.Response, error) { return c.GetMyUserInfo() })
 	if err != nil || found.ID == 0 {

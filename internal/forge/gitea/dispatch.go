@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// DispatchWorkflow starts a workflow, which is at the ref. Servers without Actions, and
-// Forgejo where it differs, say that there is no such.
+// DispatchWorkflow fails as if the workflow were missing on servers without Actions, and on Forgejo
+// where its API differs.
 func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	_, _, err := callAPI(ctx, g, "dispatch a workflow", func(c *sdk.Client) (*sdk.RunDetails, *sdk.Response, error) {
 		return c.DispatchRepoActionWorkflow(g.owner, g.name, w.Name, sdk.CreateActionWorkflowDispatchOption{Ref: w.Ref, Inputs: w.Inputs}, false)
@@ -23,14 +23,11 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	return err
 }
 
-// maxRuns bounds how many runs we look at.
 const maxRuns = 20
 
-// WorkflowRuns returns the runs of a workflow at its ref that were dispatched at a time or
-// later, newest first. It looks at the newest ones only. When a run was made only its
-// jobs say.
+// WorkflowRuns looks only at the newest runs. Only a run's jobs have a creation time.
 func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
-	since = since.Truncate(time.Second) // as Gitea's times are
+	since = since.Truncate(time.Second) // Gitea's times have seconds
 	found, _, err := callAPI(ctx, g, "list runs", func(c *sdk.Client) (*sdk.ActionWorkflowRunsResponse, *sdk.Response, error) {
 		return c.ListRepoActionRuns(g.owner, g.name, sdk.ListRepoActionRunsOptions{
 			ListOptions: sdk.ListOptions{Page: 1, PageSize: pageSize}, Event: "workflow_dispatch", Branch: strings.TrimPrefix(w.Ref, "refs/heads/"),
@@ -44,7 +41,7 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 			return true
 		}
 		name, _, _ := strings.Cut(r.Path, "@") // NAME@REF
-		// What had ended before cannot have been made later.
+		// A run that ended before cannot have been created later.
 		ended := r.Status == "completed" && r.CompletedAt.Unix() > 0 && r.CompletedAt.Before(since.Add(-time.Second))
 		return name != w.Name || r.Event != "workflow_dispatch" || ended
 	})
@@ -62,7 +59,6 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 	return runs, nil
 }
 
-// madeAt returns when a run's first job was made.
 func (g *Forge) madeAt(ctx context.Context, run int64) (time.Time, error) {
 	jobs, _, err := callAPI(ctx, g, "list a run's jobs", func(c *sdk.Client) (*sdk.ActionWorkflowJobsResponse, *sdk.Response, error) {
 		return c.ListRepoActionRunJobs(g.owner, g.name, run, sdk.ListRepoActionJobsOptions{ListOptions: sdk.ListOptions{Page: 1, PageSize: pageSize}})

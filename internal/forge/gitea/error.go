@@ -12,22 +12,16 @@ import (
 )
 
 const (
-	// noMessage is how the SDK's error begins for an answer that is not JSON; the
-	// rest is the whole answer.
-	noMessage = "unknown API error"
-	// alreadyChanged is in the error for an issue or a pull request that another client is
-	// changing at this moment.
+	// noMessage begins the SDK's error for an answer that is not JSON; the rest is the whole
+	// answer.
+	noMessage      = "unknown API error"
 	alreadyChanged = "already changed"
-	// outOfDate is in the error for a branch that has moved.
-	outOfDate = "out of date"
-	// notAllowed is in the error for a user, or for a way to merge: waiting does not
-	// help.
+	outOfDate      = "out of date"
+	// notAllowed is in the error for a user or a way to merge; waiting does not help.
 	notAllowed = "not allowed"
-	// scheduled is in the error for a pull request whose auto-merge is set already.
-	scheduled = "already scheduled"
+	scheduled  = "already scheduled"
 )
 
-// explainError turns an error of a request into one of package forge.
 func explainError(what string, answer *sdk.Response, err error) error {
 	if err == nil || answer == nil || answer.StatusCode < http.StatusMultipleChoices {
 		return forge.WrapError(what, err)

@@ -1,9 +1,8 @@
 // Package gitea is the forge for Gitea and Forgejo.
 //
-// What the package keeps true: only what has our mark is ours; a lookup names the
-// branches, and its answer is checked, as the server knows only one of them; labels
-// are there before they are given; the token goes to the server and to no other, and
-// is in no error.
+// What the package keeps true: only items with our mark are ours. Answers are checked against both
+// branches, because the server filters by only one. Labels exist before they are set. The token
+// goes only to the server, and is in no error.
 package gitea
 
 import (
@@ -19,16 +18,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Forge is a repository of a server. It may be used concurrently.
+// Forge is a repository of a server. It is safe for concurrent use.
 type Forge struct {
 	*forge.Hosted[*sdk.PullRequest]
 	owner, name string
 	api         *forge.Client
-	hasLabel    atomic.Bool // the label of our issues is there, which is not asked again
+	hasLabel    atomic.Bool
 }
 
-// New makes a Forge of a repository; nothing is read yet. The URL of the API is that of
-// the server, without /api/v1.
+// New returns a Forge of a repository and reads nothing yet. The API's URL is the server's, without
+// /api/v1.
 func New(o forge.Options) (*Forge, error) {
 	owner, name, err := forge.SplitRepo("Gitea", o.Repo)
 	if err != nil {
@@ -56,9 +55,9 @@ func New(o forge.Options) (*Forge, error) {
 // Name is "gitea".
 func (g *Forge) Name() string { return "gitea" }
 
-// callAPI does one request, names the operation in its error, and calls the observer.
+// callAPI makes one request, and names the operation in its error.
 func callAPI[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Client) (T, *sdk.Response, error)) (v T, answer *sdk.Response, err error) {
-	// The SDK's clients are for one context. They are not to ask for the server's version.
+	// An SDK client has one context. An empty version keeps it from asking for the server's.
 	client, err := sdk.NewClient(g.api.URL.String(), sdk.SetContext(ctx), sdk.SetHTTPClient(g.api.HTTP), sdk.SetGiteaVersion(""), sdk.SetUserAgent("fairlead"))
 	if err != nil {
 		return v, nil, err
@@ -71,7 +70,6 @@ func callAPI[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Clien
 	return v, answer, err
 }
 
-// doAPI does one request of whose answer nothing is read.
 func doAPI(ctx context.Context, g *Forge, op string, do func(*sdk.Client) (*sdk.Response, error)) error {
 	_, _, err := callAPI(ctx, g, op, func(c *sdk.Client) (any, *sdk.Response, error) {
 		answer, err := do(c)
@@ -81,12 +79,11 @@ func doAPI(ctx context.Context, g *Forge, op string, do func(*sdk.Client) (*sdk.
 }
 
 const (
-	pageSize = 50 // the most that servers give, if they are not set up otherwise
+	pageSize = 50 // the default maximum of servers
 	maxPages = 2000
 )
 
-// listAll reads all pages of a list. How many a page has is up to the server. Nothing
-// in the result is nil.
+// listAll reads all pages; the server chooses their size. No element is nil.
 func listAll[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Client, sdk.ListOptions) ([]*T, *sdk.Response, error)) ([]*T, error) {
 	var all []*T
 	for n := 1; n <= maxPages; n++ {

@@ -11,7 +11,7 @@ import (
 )
 
 func (g *Forge) listIssues(ctx context.Context, label string) ([]forge.HostedIssue, error) {
-	if !g.hasLabel.Load() { // without the label Gitea would list everything
+	if !g.hasLabel.Load() { // without the label, Gitea would list everything
 		all, err := g.repoLabels(ctx)
 		if err != nil || !slices.Contains(labelNames(all), label) {
 			return nil, err
@@ -26,7 +26,6 @@ func (g *Forge) listIssues(ctx context.Context, label string) ([]forge.HostedIss
 	return list.Convert(found, parseIssue), err
 }
 
-// parseIssue returns what a server tells of an issue, which may be a pull request.
 func parseIssue(i *sdk.Issue) forge.HostedIssue {
 	if i == nil || i.PullRequest != nil {
 		return forge.HostedIssue{}

@@ -24,11 +24,8 @@ func findLabel(all []*sdk.Label, name string) *sdk.Label {
 	return all[i]
 }
 
-// labelColor is that of labels that we make.
 const labelColor = "#70a0b0"
 
-// labelIDs returns the ids of labels, by which Gitea knows them. It makes those that
-// the repository does not have.
 func (g *Forge) labelIDs(ctx context.Context, names []string) ([]int64, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -59,7 +56,7 @@ func (g *Forge) repoLabels(ctx context.Context) ([]*sdk.Label, error) {
 	})
 }
 
-// setLabels adds and removes labels of a pull request, and notes that in p.
+// setLabels also updates p.Labels.
 func (g *Forge) setLabels(ctx context.Context, p *sdk.PullRequest, add, remove []string) error {
 	if len(add) > 0 {
 		ids, err := g.labelIDs(ctx, add)

@@ -15,9 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// mergePull merges a pull request. The error is ErrMoved if its head is another commit, and
-// ErrNotReady if something is missing, or the server has to look first; Gitea says the same
-// of a conflict.
+// mergePull returns ErrMoved for another head, and ErrNotReady for a missing requirement, an
+// unfinished check or a conflict, which Gitea does not distinguish.
 func (g *Forge) mergePull(ctx context.Context, p *sdk.PullRequest, commit string) error {
 	if err := g.requestMerge(ctx, "merge a pull request", p, commit, false); err != nil {
 		return err
@@ -29,8 +28,7 @@ func (g *Forge) mergePull(ctx context.Context, p *sdk.PullRequest, commit string
 	return err
 }
 
-// enableAutoMerge has the server merge a pull request once nothing that the branch requires
-// is missing. The commit is looked at only now: what is pushed afterwards is merged too.
+// enableAutoMerge checks the commit only now: commits that are pushed later are merged too.
 func (g *Forge) enableAutoMerge(ctx context.Context, p *sdk.PullRequest, commit string) error {
 	err := g.requestMerge(ctx, "auto-merge a pull request", p, commit, true)
 	var r *problem.Refusal
@@ -51,7 +49,6 @@ func (g *Forge) mergeURL(p *sdk.PullRequest) *url.URL {
 	return g.repoURL("pulls", strconv.FormatInt(p.Index, 10), "merge")
 }
 
-// requestMerge asks for a merge, now or later.
 func (g *Forge) requestMerge(ctx context.Context, op string, p *sdk.PullRequest, commit string, later bool) error {
 	want := struct {
 		Do    string

@@ -15,11 +15,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// pull is a pull request of a server.
 type pull = forge.HostedPull[*sdk.PullRequest]
 
-// Pulls returns our pull requests from a branch to another, newest first. In lists, one
-// that was opened again is still at the commit that it was closed at.
+// Pulls reads open pull requests separately: in lists, a reopened one has the commit at which it
+// was closed.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
 	all, err := g.Hosted.Pulls(ctx, head, base)
 	for i := range all {
@@ -34,8 +33,7 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 	return all, err
 }
 
-// listPulls reads a list of pull requests. Servers cannot choose by their branch, and the
-// SDK not by the one that they are for.
+// listPulls cannot filter by head; the SDK cannot filter by base.
 func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([]*sdk.PullRequest, error) {
 	read := func(o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
 		at := g.repoURL("pulls")
@@ -64,15 +62,15 @@ func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([
 	return listAll(ctx, g, op, func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) { return read(o) })
 }
 
-// parsePull returns what a server tells of a pull request. One without a branch is as
-// from a fork: who may only read the repository can push one (AGit).
+// parsePull treats a pull request without a branch as one from a fork: anyone with read access can
+// push one (AGit).
 func (g *Forge) parsePull(p *sdk.PullRequest) pull {
 	if p == nil || p.Head == nil || p.Base == nil || p.Base.Repository == nil {
 		return pull{}
 	}
 	parsed := pull{
 		Pull: forge.Pull{
-			// The ref is another one when the branch is gone.
+			// Ref changes when the branch is removed.
 			Proposal: forge.Proposal{Head: p.Head.Name, Base: p.Base.Name, Title: p.Title, Body: p.Body, Labels: labelNames(p.Labels)},
 			Number:   int(p.Index), State: forge.Open, Commit: p.Head.Sha, URL: p.HTMLURL,
 		},
@@ -99,7 +97,6 @@ func (g *Forge) parsePull(p *sdk.PullRequest) pull {
 	return parsed
 }
 
-// readPull reads a pull request, ours or not.
 func (g *Forge) readPull(ctx context.Context, number int) (*sdk.PullRequest, error) {
 	p, _, err := callAPI(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.GetPullRequest(g.owner, g.name, int64(number))
@@ -107,8 +104,7 @@ func (g *Forge) readPull(ctx context.Context, number int) (*sdk.PullRequest, err
 	return p, err
 }
 
-// createPull opens a pull request. After an error inside of the server it may be there
-// all the same.
+// createPull may have succeeded despite an internal server error.
 func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (*sdk.PullRequest, error) {
 	labels, err := g.labelIDs(ctx, o.Labels)
 	if err != nil {

@@ -15,14 +15,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// repoURL returns the URL of something of the repository.
 func (g *Forge) repoURL(parts ...string) *url.URL {
 	return g.api.URL.JoinPath(append([]string{"api/v1/repos", g.owner, g.name}, parts...)...)
 }
 
-// sendRequest does a request that the SDK cannot do. What is sent, if it is not nil, and the
-// answer, if into is not nil, are JSON. An error is as the SDK's: only what the server
-// said.
+// sendRequest makes a JSON request that the SDK does not support; send and into may be nil.
 func (g *Forge) sendRequest(ctx context.Context, method string, at *url.URL, send, into any) (*sdk.Response, error) {
 	var body io.Reader
 	if send != nil {
@@ -39,7 +36,7 @@ func (g *Forge) sendRequest(ctx context.Context, method string, at *url.URL, sen
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fairlead")
 	got, err := g.api.HTTP.Do(req)
-	if into == nil && errors.Is(err, forge.ErrEmptyAnswer) { // which a success has too
+	if into == nil && errors.Is(err, forge.ErrEmptyAnswer) {
 		return nil, nil
 	}
 	if err != nil {
@@ -59,7 +56,6 @@ func (g *Forge) sendRequest(ctx context.Context, method string, at *url.URL, sen
 	return answer, json.Unmarshal(all, into)
 }
 
-// answerMessage returns the error message of an answer; noMessage if it has none.
 func answerMessage(answer []byte) string {
 	var found struct{ Message string }
 	if err := json.Unmarshal(answer, &found); err != nil || strings.TrimSpace(found.Message) == "" {

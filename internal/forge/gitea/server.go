@@ -7,18 +7,17 @@ import (
 	sdk "code.gitea.io/sdk/gitea"
 )
 
-// TestedVersion is the version of Gitea that the tests run. No other was tried, and no
-// Forgejo.
+// TestedVersion is the version of Gitea in the tests. Other versions and Forgejo are untested.
 const TestedVersion = "1.26"
 
 // Server is the version of a server.
 type Server struct {
-	Version string // "1.26.0", "11.0.1+gitea-1.22.0"
+	Version string // such as "1.26.0" or "11.0.1+gitea-1.22.0"
 	Forgejo bool
-	Tested  bool // it is of the version that we have tried
+	Tested  bool
 }
 
-// Server asks the server what it is.
+// Server asks the server for its version.
 func (g *Forge) Server(ctx context.Context) (Server, error) {
 	version, _, err := callAPI(ctx, g, "read the server's version", func(c *sdk.Client) (string, *sdk.Response, error) {
 		return c.ServerVersion()

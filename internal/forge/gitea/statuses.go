@@ -11,8 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Statuses returns the latest status of a commit in each context, sorted by context.
-// Those of Gitea's own workflows are among them.
+// Statuses includes Gitea's workflows.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	found, err := listAll(ctx, g, "list statuses", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Status, *sdk.Response, error) {
 		return c.ListStatuses(g.owner, g.name, commit, sdk.ListStatusesOption{ListOptions: o})
@@ -20,7 +19,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	if err != nil {
 		return nil, err
 	}
-	// Gitea counts the statuses of a commit, and calls that the id.
+	// The id counts the statuses of a commit.
 	slices.SortFunc(found, func(a, b *sdk.Status) int { return cmp.Or(cmp.Compare(a.Context, b.Context), cmp.Compare(b.ID, a.ID)) })
 	found = slices.CompactFunc(found, func(a, b *sdk.Status) bool { return a.Context == b.Context })
 	return list.Convert(found, func(s *sdk.Status) forge.CommitStatus {
@@ -35,8 +34,8 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	}), nil
 }
 
-// outcomeOf understands Gitea's words for statuses and how runs end. One that is not
-// known counts as pending, so that nothing goes on because of it.
+// outcomeOf maps Gitea's states of statuses and runs. Unknown ones are pending, so that nothing
+// proceeds because of them.
 func outcomeOf(state string) forge.Outcome {
 	switch state {
 	case "success", "warning", "skipped":
@@ -47,7 +46,6 @@ func outcomeOf(state string) forge.Outcome {
 	return forge.Pending
 }
 
-// maxDescription is how many characters a status has that all forges show.
 const maxDescription = 140
 
 func (g *Forge) createStatus(ctx context.Context, commit string, s forge.Status) error {

@@ -15,13 +15,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// maxNotes is how many annotations GitHub takes at a time.
 const maxNotes = 50
 
-// AnnotateChange has a check run at the head of a change, named as the mark, show these
-// annotations. GitHub only ever adds annotations to a check run: for others than it
-// has, another one of that name is made, which takes its place. Its external id is
-// that of the annotations, once it has them all.
+// AnnotateChange shows annotations in a check run named mark. GitHub can only add annotations to a
+// check run, so other annotations need a new one of that name, which replaces it. The external id
+// is the digest of all annotations.
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) (left []forge.Annotation, err error) {
 	if !g.app {
 		return notes, &problem.Refusal{
@@ -54,7 +52,6 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 	return left, g.addCheck(ctx, c.Commit, mark, digest, shown)
 }
 
-// digestOf tells annotations from others.
 func digestOf(notes []forge.Annotation) string {
 	sum := sha256.New()
 	for _, a := range notes {
@@ -63,9 +60,8 @@ func digestOf(notes []forge.Annotation) string {
 	return hex.EncodeToString(sum.Sum(nil))[:32]
 }
 
-// addCheck makes a check run with annotations, as many at a time as GitHub takes.
 func (g *Forge) addCheck(ctx context.Context, commit, name, digest string, notes []forge.Annotation) error {
-	summary, conclusion := "They are shown at their lines.", "neutral" // whether it is wrong is for a commit status to say
+	summary, conclusion := "They are shown at their lines.", "neutral" // a commit status reports failure
 	if len(notes) == 0 {
 		summary, conclusion = "Nothing is wrong.", "success"
 	}
@@ -95,7 +91,7 @@ func (g *Forge) addCheck(ctx context.Context, commit, name, digest string, notes
 	}
 }
 
-// maxMessage is how long an annotation can be, in bytes.
+// maxMessage is the maximum length of an annotation, in bytes.
 const maxMessage = 64 << 10
 
 func writeAnnotations(notes []forge.Annotation) (all []*gh.CheckRunAnnotation) {

@@ -20,12 +20,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// AppOptions say which installation of which GitHub App.
+// AppOptions identify an installation of a GitHub App.
 type AppOptions struct {
-	ID           string // the App's, or its client's
+	ID           string
 	Installation int64
-	Key          []byte // the App's private key, PEM
-	API          string // as in Options
+	Key          []byte
+	API          string
 	Client       *http.Client
 	Now          func() time.Time
 }
@@ -36,8 +36,8 @@ func (o AppOptions) String() string { return "GitHub App " + o.ID + " [redacted]
 // GoString hides the key from %#v.
 func (o AppOptions) GoString() string { return o.String() }
 
-// App returns the tokens of an installation of a GitHub App. It may be used
-// concurrently; only one token is asked for at a time.
+// App returns tokens of an installation of a GitHub App. It is safe for concurrent use and requests
+// one token at a time.
 type App struct {
 	id           string
 	installation int64
@@ -45,19 +45,18 @@ type App struct {
 	client       *gh.Client
 	now          func() time.Time
 
-	lock    chan struct{} // holds one value while what is below is in use
+	lock    chan struct{}
 	token   string
 	expires time.Time
 }
 
-// How long the tokens of an App are used.
 const (
-	appSkew     = time.Minute     // that GitHub's clock may be behind ours
-	appLifetime = 9 * time.Minute // GitHub allows ten
-	tokenMargin = 5 * time.Minute // before it expires, a token is not used any more
+	appSkew     = time.Minute     // allowed lag of GitHub's clock
+	appLifetime = 9 * time.Minute // GitHub's maximum is ten minutes
+	tokenMargin = 5 * time.Minute // remaining lifetime below which a token is renewed
 )
 
-// NewApp makes an App; nothing is asked for yet.
+// NewApp makes an App and requests nothing yet.
 func NewApp(o AppOptions) (*App, error) {
 	if o.ID == "" || o.Installation <= 0 || o.Now == nil {
 		return nil, errors.New("a GitHub App needs its id, the id of its installation, and a clock")
@@ -71,7 +70,7 @@ func NewApp(o AppOptions) (*App, error) {
 	return a, err
 }
 
-// appKey reads a key. Its errors say nothing of what is in it.
+// appKey's errors do not reveal the text.
 func appKey(text []byte) (*rsa.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -96,7 +95,7 @@ func (a *App) String() string {
 // GoString hides the token from %#v.
 func (a *App) GoString() string { return a.String() }
 
-// Token returns a token that can be used for some minutes still.
+// Token returns a token that is valid for at least some minutes.
 func (a *App) Token(ctx context.Context) (string, error) {
 	select {
 	case a.lock <- struct{}{}:
@@ -118,7 +117,6 @@ func (a *App) Token(ctx context.Context) (string, error) {
 	return a.token, nil
 }
 
-// signAppToken makes the JSON Web Token by which the App shows who it is.
 func (a *App) signAppToken(context.Context) (string, error) {
 	now := a.now()
 	claims, err := json.Marshal(struct {

@@ -17,12 +17,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// outsiders are the associations of users without access, and of members who hide their
-// membership: in a public repository everyone can approve.
+// outsiders are associations of users without access, and of members who hide their membership. In
+// a public repository everyone can approve.
 var outsiders = []string{"NONE", "CONTRIBUTOR", "FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "MANNEQUIN"}
 
-// Approvals returns who approves a pull request at the commit that it is at. Of each
-// reviewer the latest word counts; a comment is none.
+// Approvals counts a reviewer's latest review, except for comments.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
 	p, err := g.readPull(ctx, number)
 	if err != nil {
@@ -57,7 +56,6 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 	return all, nil
 }
 
-// mayWrite reports whether a user may write to the repository.
 func (g *Forge) mayWrite(ctx context.Context, login string) (bool, error) {
 	level, _, err := callAPI(g, "read a permission", func() (*gh.RepositoryPermissionLevel, *gh.Response, error) {
 		return g.client.Repositories.GetPermissionLevel(ctx, g.owner, g.name, url.PathEscape(login))
@@ -68,7 +66,6 @@ func (g *Forge) mayWrite(ctx context.Context, login string) (bool, error) {
 	return slices.Contains([]string{"admin", "write"}, level.GetPermission()), err
 }
 
-// latestReviews returns the latest review of each reviewer that is more than a comment.
 func (g *Forge) latestReviews(ctx context.Context, number int) (map[string]*gh.PullRequestReview, error) {
 	all, err := listAll(g, "list reviews", func(o gh.ListOptions) ([]*gh.PullRequestReview, *gh.Response, error) {
 		return g.client.PullRequests.ListReviews(ctx, g.owner, g.name, number, &o)
@@ -77,8 +74,8 @@ func (g *Forge) latestReviews(ctx context.Context, number int) (map[string]*gh.P
 		return nil, err
 	}
 	latest := map[string]*gh.PullRequestReview{}
-	for _, r := range all { // oldest first
-		login := r.GetUser().GetLogin() // "" of an account that is gone
+	for _, r := range all {
+		login := r.GetUser().GetLogin() // "" for a deleted account
 		old := latest[login]
 		if login == "" || r.GetState() == "COMMENTED" || r.GetState() == "PENDING" || old != nil && r.GetSubmittedAt().Before(old.GetSubmittedAt().Time) {
 			continue
@@ -88,7 +85,7 @@ func (g *Forge) latestReviews(ctx context.Context, number int) (map[string]*gh.P
 	return latest, nil
 }
 
-// TeamMembers returns the logins of a team, with those of the teams in it.
+// TeamMembers returns the logins of a team, including its child teams.
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	org, slug, _ := strings.Cut(team, "/")
 	if !isSegment(org) || !isSegment(slug) {
@@ -107,16 +104,14 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 	return slices.Compact(logins), nil
 }
 
-// isSegment reports whether a name is one segment of a path without escapes.
 func isSegment(name string) bool {
 	return strings.Trim(name, ".") != "" && url.PathEscape(name) == name
 }
 
-// CommitAuthor returns the login of who wrote a commit; "" if GitHub knows of no account
-// with that address.
+// CommitAuthor returns "" if GitHub has no account with the author's address.
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	c, answer, err := callAPI(g, "read a commit", func() (*gh.RepositoryCommit, *gh.Response, error) {
-		return g.client.Repositories.GetCommit(ctx, g.owner, g.name, commit, &gh.ListOptions{PerPage: 1}) // of its files
+		return g.client.Repositories.GetCommit(ctx, g.owner, g.name, commit, &gh.ListOptions{PerPage: 1})
 	})
 	var r *problem.Refusal
 	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && errors.As(err, &r) && r.Kind == nil {

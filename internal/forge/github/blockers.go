@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// MergeBlockers returns what a pull request lacks to be merged, as far as GitHub tells.
+// MergeBlockers returns what GitHub reveals.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
 	p, err := g.readPull(ctx, number)
 	if err != nil || p.GetMerged() {
@@ -34,10 +34,9 @@ func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error)
 	case state == "unknown":
 		return []string{"GitHub has not found out yet whether it can be merged"}, nil
 	}
-	return nil, nil // clean, has_hooks; unstable, of which what fails is not required
+	return nil, nil // clean, has_hooks, or unstable: only checks that are not required fail
 }
 
-// listBlockers returns which statuses and reviews are missing.
 func (g *Forge) listBlockers(ctx context.Context, p *gh.PullRequest) ([]string, error) {
 	wants, err := g.readBranchRules(ctx, p.GetBase().GetRef())
 	if err != nil {
@@ -69,7 +68,6 @@ func (g *Forge) listBlockers(ctx context.Context, p *gh.PullRequest) ([]string, 
 	return lacks, nil
 }
 
-// lackingStatuses returns which of some statuses a commit does not have.
 func (g *Forge) lackingStatuses(ctx context.Context, commit string, contexts []string) (lacks []string, err error) {
 	if len(contexts) == 0 {
 		return nil, nil
@@ -94,13 +92,11 @@ func (g *Forge) lackingStatuses(ctx context.Context, commit string, contexts []s
 	return lacks, nil
 }
 
-// branchRules is what a branch asks for before something is merged into it.
 type branchRules struct {
 	contexts  []string
 	approvals int
 }
 
-// readBranchRules returns what we may read of that: rulesets, and protected branches.
 func (g *Forge) readBranchRules(ctx context.Context, branch string) (branchRules, error) {
 	var n branchRules
 	rules, err := listAll(g, "read the rules of a branch", func(o gh.ListOptions) ([]branchRule, *gh.Response, error) {
@@ -129,8 +125,8 @@ func (g *Forge) readBranchRules(ctx context.Context, branch string) (branchRules
 	return n, err
 }
 
-// branchRule is a rule of a ruleset, with the fields that we need. go-github refuses
-// those that it does not know.
+// branchRule has the fields of a ruleset's rule that we need. go-github rejects rules that it does
+// not know.
 type branchRule struct {
 	Parameters struct {
 		Checks    []struct{ Context string } `json:"required_status_checks"`
@@ -138,8 +134,7 @@ type branchRule struct {
 	}
 }
 
-// fetchPath reads what is at a path of the repository; the zero value if we may not, or a
-// server, or what was paid for, has no such thing.
+// fetchPath returns the zero value if a path is forbidden, or unsupported by the server or plan.
 func fetchPath[T any](ctx context.Context, g *Forge, path string, o gh.ListOptions) (T, *gh.Response, error) {
 	var v T
 	if o.PerPage > 0 {

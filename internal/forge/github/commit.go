@@ -16,14 +16,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// How much of a tree is sent at a time.
+// The limits of one tree request.
 const (
 	maxEntries = 500
 	maxContent = 1 << 20 // bytes
 )
 
-// CreateCommit makes a commit with GitHub's API, which signs it in the name of the App, and
-// has a branch be at it. Only what differs from the parent's tree is sent.
+// CreateCommit makes a commit that GitHub signs in the name of the App. It sends only differences
+// from the parent's tree.
 func (g *Forge) CreateCommit(ctx context.Context, c forge.Commit) (string, error) {
 	if !g.app {
 		return "", &problem.Refusal{
@@ -31,7 +31,7 @@ func (g *Forge) CreateCommit(ctx context.Context, c forge.Commit) (string, error
 			Advice: "let Fairlead in as a GitHub App, or set output.verifiedCommits to false",
 		}
 	}
-	if err := g.checkBranch(ctx, c); err != nil { // before anything is sent
+	if err := g.checkBranch(ctx, c); err != nil {
 		return "", err
 	}
 	if err := g.makeTree(ctx, c); err != nil {
@@ -50,7 +50,7 @@ func (g *Forge) CreateCommit(ctx context.Context, c forge.Commit) (string, error
 	return made.GetSHA(), g.moveBranch(ctx, c, made.GetSHA())
 }
 
-// checkBranch checks that the branch is where it is thought to be.
+// checkBranch returns ErrMoved unless the branch is at c.Old.
 func (g *Forge) checkBranch(ctx context.Context, c forge.Commit) error {
 	ref, _, err := callAPI(g, "read a branch", func() (*gh.Reference, *gh.Response, error) {
 		return g.client.Git.GetRef(ctx, g.owner, g.name, "heads/"+c.Branch)
@@ -68,8 +68,8 @@ func (g *Forge) movedError(c forge.Commit, said string) error {
 	return &problem.Refusal{Operation: "move " + c.Branch + " of " + g.api.Repo, Reason: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
 }
 
-// moveBranch has the branch be at a commit. GitHub cannot compare and move in one:
-// what is asked for is as little as possible, and asked for right after a look.
+// moveBranch checks the branch right before moving it, and forces only if needed: GitHub has no
+// compare-and-swap.
 func (g *Forge) moveBranch(ctx context.Context, c forge.Commit, to string) error {
 	ref := &gh.Reference{Ref: gh.String("refs/heads/" + c.Branch), Object: &gh.GitObject{SHA: &to}}
 	if c.Old == "" {
@@ -93,7 +93,6 @@ func (g *Forge) moveBranch(ctx context.Context, c forge.Commit, to string) error
 	return err
 }
 
-// makeTree makes the tree of a commit from that of its parent.
 func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
 	entries, err := g.treeEntries(ctx, c)
 	if err != nil {
@@ -121,7 +120,7 @@ func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
 	return nil
 }
 
-// treeEntries returns what differs, what goes first: a folder may take the place of a file.
+// treeEntries returns removals first: a folder may replace a file.
 func (g *Forge) treeEntries(ctx context.Context, c forge.Commit) (all []*gh.TreeEntry, err error) {
 	var added []*gh.TreeEntry
 	for change := range tree.Diff(c.Before, c.Tree) {
@@ -133,7 +132,7 @@ func (g *Forge) treeEntries(ctx context.Context, c forge.Commit) (all []*gh.Tree
 		switch {
 		case change.New.Mode == tree.ModeSubmodule:
 			e.SHA = gh.String(change.New.ID.String())
-		case utf8.Valid(change.New.Data) && !slices.Contains(change.New.Data, 0): // JSON can hold it unencoded
+		case utf8.Valid(change.New.Data) && !slices.Contains(change.New.Data, 0):
 			e.Content = gh.String(string(change.New.Data))
 		default:
 			e.SHA = gh.String(change.New.ID.String())
@@ -159,7 +158,6 @@ func newTreeEntry(path string, e tree.Entry) *gh.TreeEntry {
 	return &gh.TreeEntry{Path: &path, Mode: gh.String(fmt.Sprintf("%06o", uint32(e.Mode))), Type: &kind}
 }
 
-// splitEntries returns entries as they are sent.
 func splitEntries(entries []*gh.TreeEntry) (all [][]*gh.TreeEntry) {
 	var chunk []*gh.TreeEntry
 	size := 0

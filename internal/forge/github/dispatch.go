@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// DispatchWorkflow starts a workflow, which has to have the trigger workflow_dispatch.
+// DispatchWorkflow starts a workflow, which must have the trigger workflow_dispatch.
 func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	if err := g.checkWorkflow(w); err != nil {
 		return err
@@ -49,16 +49,15 @@ func (g *Forge) checkWorkflow(w forge.Workflow) error {
 	}
 }
 
-// maxRuns bounds how many runs are read, as GitHub does.
 const maxRuns = 1000
 
-// WorkflowRuns returns the runs of a workflow that were dispatched at its ref, newest first.
+// WorkflowRuns returns the dispatched runs of a workflow at its ref, newest first.
 func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
 	if err := g.checkWorkflow(w); err != nil {
 		return nil, err
 	}
 	filter := &gh.ListWorkflowRunsOptions{Event: "workflow_dispatch", Branch: w.Ref}
-	since = since.Truncate(time.Second) // which GitHub's times are of
+	since = since.Truncate(time.Second) // GitHub's times have seconds
 	if !since.IsZero() {
 		filter.Created = ">=" + since.UTC().Format(time.RFC3339)
 	}
@@ -96,7 +95,7 @@ func readRun(r *gh.WorkflowRun) forge.Run {
 	if r.GetStatus() != "completed" {
 		return run
 	}
-	// A run that was skipped has shown nothing.
+	// A skipped run proves nothing.
 	run.Outcome, run.Reason = forge.Failure, r.GetConclusion()
 	if run.Reason == "success" {
 		run.Outcome = forge.Success

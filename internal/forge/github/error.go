@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// explainError turns an error of a request into one of package forge.
 func explainError(what string, err error) error {
 	var answer *gh.ErrorResponse
 	var refusals graphqlErrors
@@ -41,7 +40,6 @@ func explainError(what string, err error) error {
 	return r
 }
 
-// neededScope names what a token lacks.
 func neededScope(h http.Header) string {
 	has := h.Get("X-OAuth-Scopes")
 	if needed := h.Get("X-Accepted-GitHub-Permissions"); needed != "" && has == "" {
@@ -53,21 +51,17 @@ func neededScope(h http.Header) string {
 	return "see what the token may do, and whether the organisation asks for single sign-on or allows only some addresses"
 }
 
-// isMissingBranch reports whether a pull request was not opened because one of its branches
-// is not there.
 func isMissingBranch(e *gh.ErrorResponse) bool {
 	return slices.ContainsFunc(e.Errors, func(detail gh.Error) bool {
 		return detail.Resource == "PullRequest" && (detail.Field == "head" || detail.Field == "base") && detail.Code == "invalid"
 	})
 }
 
-// hasPhrase reports whether an error has a phrase in one of its messages, which is
-// all that GitHub tells these apart by.
+// GitHub distinguishes these errors only by their messages.
 func hasPhrase(e *gh.ErrorResponse, phrase string) bool {
 	return strings.Contains(strings.ToLower(answerText(e)), phrase)
 }
 
-// answerText returns the text of GitHub's error, in one line.
 func answerText(e *gh.ErrorResponse) string {
 	parts := []string{fmt.Sprintf("%d", e.Response.StatusCode)}
 	if e.Message != "" {

@@ -1,8 +1,7 @@
 // Package github is the forge for github.com and GitHub Enterprise Server.
 //
-// What the package keeps true: a lookup names owner and branch, and its answer is
-// checked; only what has our mark is ours; the token goes to the API's host and to no
-// other, and is in no error.
+// What the package keeps true: a lookup names owner and branch, and its answer is checked. Only
+// items with our mark are ours. The token goes only to the API's host, and is in no error.
 package github
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Forge is a repository of GitHub. It may be used concurrently.
+// Forge is a repository of GitHub. It is safe for concurrent use.
 type Forge struct {
 	*forge.Hosted[*gh.PullRequest]
 	owner, name string
@@ -22,11 +21,10 @@ type Forge struct {
 	client      *gh.Client
 }
 
-// pull is a pull request of GitHub.
 type pull = forge.HostedPull[*gh.PullRequest]
 
-// New makes a Forge of a repository of github.com, or of a GitHub Enterprise Server, whose
-// API is https://HOST/api/v3. Nothing is read yet.
+// New returns a Forge of a repository. The API of a GitHub Enterprise Server is
+// https://HOST/api/v3.
 func New(o forge.Options) (*Forge, error) {
 	owner, name, err := forge.SplitRepo("GitHub", o.Repo)
 	if err != nil {
@@ -52,7 +50,6 @@ func New(o forge.Options) (*Forge, error) {
 // Name is "github".
 func (g *Forge) Name() string { return "github" }
 
-// newClient makes a client of GitHub's API.
 func newClient(o forge.Options) (*forge.Client, *gh.Client, error) {
 	o.API = cmp.Or(o.API, "https://api.github.com")
 	api, err := forge.NewClient("GitHub", o)
@@ -64,7 +61,6 @@ func newClient(o forge.Options) (*forge.Client, *gh.Client, error) {
 	return api, client, nil
 }
 
-// callAPI does one request, names the operation in its error, and calls the observer.
 func callAPI[T any](g *Forge, op string, do func() (T, *gh.Response, error)) (v T, answer *gh.Response, err error) {
 	g.api.Do(op, func(what string) error {
 		v, answer, err = do()
@@ -74,10 +70,8 @@ func callAPI[T any](g *Forge, op string, do func() (T, *gh.Response, error)) (v 
 	return v, answer, err
 }
 
-// pageSize is the most that GitHub gives.
 const pageSize = 100
 
-// listAll reads all pages of a list.
 func listAll[T any](g *Forge, op string, page func(gh.ListOptions) ([]T, *gh.Response, error)) ([]T, error) {
 	var all []T
 	o := gh.ListOptions{PerPage: pageSize}

@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// queryGraphQL does what only GraphQL can.
 func queryGraphQL[T any](ctx context.Context, g *Forge, op, query string, variables map[string]any) (T, error) {
 	found, _, err := callAPI(g, op, func() (T, *gh.Response, error) {
 		var answer struct {
@@ -26,7 +25,7 @@ func queryGraphQL[T any](ctx context.Context, g *Forge, op, query string, variab
 			sent["variables"] = variables
 		}
 		path := "graphql"
-		if strings.HasSuffix(g.client.BaseURL.Path, "/api/v3/") { // on a server of one's own it is beside the REST API
+		if strings.HasSuffix(g.client.BaseURL.Path, "/api/v3/") { // an Enterprise Server has it next to the REST API
 			path = "../graphql"
 		}
 		req, err := g.client.NewRequest(http.MethodPost, path, sent)
@@ -42,10 +41,8 @@ func queryGraphQL[T any](ctx context.Context, g *Forge, op, query string, variab
 	return found, err
 }
 
-// graphqlErrors are what GraphQL refuses, in an answer that is 200.
 type graphqlErrors []struct{ Type, Message string }
 
-// Error returns all messages in one line.
 func (e graphqlErrors) Error() string {
 	messages := list.Convert(e, func(one struct{ Type, Message string }) string { return one.Message })
 	return forge.Quote(strings.Join(messages, ": "))
@@ -70,7 +67,7 @@ func explainGraphQL(what string, e graphqlErrors) error {
 
 const viewerQuery = `query { viewer { login } }`
 
-// readUser returns the login of the token's user. That of an App ends with [bot].
+// readUser returns the login of the token's user; an App's ends with [bot].
 func (g *Forge) readUser(ctx context.Context) (string, error) {
 	found, err := queryGraphQL[struct{ Viewer struct{ Login string } }](ctx, g, "read the token's user", viewerQuery, nil)
 	return found.Viewer.Login, err
@@ -78,7 +75,6 @@ func (g *Forge) readUser(ctx context.Context) (string, error) {
 
 const autoMergeQuery = `mutation($input: EnablePullRequestAutoMergeInput!) { enablePullRequestAutoMerge(input: $input) { pullRequest { number } } }`
 
-// requestAutoMerge asks for a merge later, in one of GitHub's ways.
 func (g *Forge) requestAutoMerge(ctx context.Context, p *gh.PullRequest, commit, method string) error {
 	const op = "auto-merge a pull request"
 	done, err := queryGraphQL[struct {

@@ -18,7 +18,7 @@ func (g *Forge) listIssues(ctx context.Context, label string) ([]forge.HostedIss
 	return list.Convert(found, parseIssue), err
 }
 
-// parseIssue returns what GitHub tells of an issue. It lists pull requests as issues too.
+// parseIssue returns the zero value for a pull request: GitHub lists these as issues too.
 func parseIssue(i *gh.Issue) forge.HostedIssue {
 	if i == nil || i.IsPullRequest() {
 		return forge.HostedIssue{}
@@ -36,7 +36,7 @@ func (g *Forge) readIssue(ctx context.Context, number int) (forge.HostedIssue, e
 	return parseIssue(i), err
 }
 
-// createIssue opens an issue: GitHub makes none that is closed.
+// createIssue always opens the issue: GitHub cannot create a closed one.
 func (g *Forge) createIssue(ctx context.Context, i forge.HostedIssue) (forge.HostedIssue, error) {
 	made, _, err := callAPI(g, "open an issue", func() (*gh.Issue, *gh.Response, error) {
 		return g.client.Issues.Create(ctx, g.owner, g.name, &gh.IssueRequest{Title: &i.Issue.Title, Body: &i.Issue.Body, Labels: &i.Labels})

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// methods are the ways to merge, the first that a repository allows is taken.
+// methods are in order of preference.
 var methods = []string{"merge", "squash", "rebase"}
 
 // The phrases that distinguish GitHub's refusals to merge.
@@ -44,7 +44,6 @@ func (g *Forge) mergePull(ctx context.Context, p *gh.PullRequest, commit string)
 	})
 }
 
-// tryMethods merges in the first way that the repository allows.
 func tryMethods(merge func(method string) error) (err error) {
 	for _, method := range methods {
 		err = merge(method)
@@ -55,15 +54,12 @@ func tryMethods(merge func(method string) error) (err error) {
 	return err
 }
 
-// isRefused reports whether GitHub refused something with such a phrase, which is all
-// that it tells these apart by.
 func isRefused(err error, phrase string) bool {
 	var r *problem.Refusal
 	return errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), phrase)
 }
 
-// enableAutoMerge has GitHub merge a pull request once nothing that the branch requires is
-// missing; now, if nothing is.
+// enableAutoMerge merges now if nothing is missing.
 func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit string) error {
 	err := tryMethods(func(method string) error { return g.requestAutoMerge(ctx, p, commit, method) })
 	var r *problem.Refusal
@@ -75,7 +71,7 @@ func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit s
 		r.Kind, r.Advice = forge.ErrUnsupported, "allow auto-merge in the repository's settings, General, Pull Requests"
 	case isRefused(err, noRules):
 		r.Kind, r.Advice = forge.ErrUnsupported, "have the branch require a status check or a review, so that GitHub knows what to wait for"
-	case isRefused(err, isInState): // as unstable: something that is not required has failed, or is not over
+	case isRefused(err, isInState): // such as unstable: an optional check has failed or is running
 		r.Kind, r.Advice = forge.ErrNotReady, "see on the pull request what has failed; GitHub waits only for checks that the branch requires"
 	}
 	return err

@@ -36,8 +36,7 @@ func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([
 	})
 }
 
-// parsePull returns what GitHub tells of a pull request. Its branch is of a fork if that
-// has no repository any more.
+// parsePull treats a branch whose repository was deleted as a fork's.
 func (g *Forge) parsePull(p *gh.PullRequest) pull {
 	if p == nil {
 		return pull{}
@@ -65,7 +64,6 @@ func (g *Forge) parsePull(p *gh.PullRequest) pull {
 
 func labelNames(labels []*gh.Label) []string { return list.Convert(labels, (*gh.Label).GetName) }
 
-// readPull reads a pull request, ours or not.
 func (g *Forge) readPull(ctx context.Context, number int) (*gh.PullRequest, error) {
 	p, _, err := callAPI(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.Get(ctx, g.owner, g.name, number)
@@ -98,7 +96,6 @@ func (g *Forge) updatePull(ctx context.Context, op string, p *gh.PullRequest, c 
 	return after, err
 }
 
-// setLabels adds and removes labels of a pull request, and notes that in p.
 func (g *Forge) setLabels(ctx context.Context, p *gh.PullRequest, add, remove []string) error {
 	if len(add) > 0 {
 		now, err := g.addLabels(ctx, p.GetNumber(), add)
@@ -120,8 +117,7 @@ func (g *Forge) setLabels(ctx context.Context, p *gh.PullRequest, add, remove []
 	return nil
 }
 
-// addLabels adds labels, and returns all that there are then. go-github sends them in
-// a form that GitHub's description no longer has.
+// addLabels returns all labels. go-github sends them in a form that GitHub no longer documents.
 func (g *Forge) addLabels(ctx context.Context, number int, names []string) ([]*gh.Label, error) {
 	body := struct {
 		Labels []string `json:"labels"`
@@ -147,8 +143,7 @@ func (g *Forge) listComments(ctx context.Context, number int, login string) ([]f
 	}), err
 }
 
-// isBy reports whether a user is who a token is of. GraphQL may name an App without
-// its [bot]; no person's name has brackets.
+// isBy ignores an App's [bot], which GraphQL may omit; no person's login has brackets.
 func isBy(user *gh.User, login string) bool {
 	name := user.GetLogin()
 	if user.GetType() == "Bot" {

@@ -11,10 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Statuses returns the latest status of a commit in each context, and its check runs,
-// whose names are their contexts. Of two with one name, the later one counts.
+// Statuses includes check runs; a check run's context is its name.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
-	// The combined status does not say who has set one.
+	// The combined status has no authors.
 	said, err := listAll(g, "list statuses", func(o gh.ListOptions) ([]*gh.RepoStatus, *gh.Response, error) {
 		return g.client.Repositories.ListStatuses(ctx, g.owner, g.name, commit, &o)
 	})
@@ -26,7 +25,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 		return nil, err
 	}
 	latest := map[string]forge.CommitStatus{}
-	for _, s := range said { // newest first
+	for _, s := range said {
 		if _, later := latest[s.GetContext()]; !later {
 			latest[s.GetContext()] = forge.CommitStatus{
 				Context: s.GetContext(), Outcome: outcomeOf(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL(),
@@ -42,7 +41,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	return slices.SortedFunc(maps.Values(latest), func(a, b forge.CommitStatus) int { return cmp.Compare(a.Context, b.Context) }), nil
 }
 
-// listChecks returns the latest check runs of a commit, by each App; all if name is "".
+// listChecks returns each App's latest check runs of a commit; name "" selects all.
 func (g *Forge) listChecks(ctx context.Context, commit, name string) ([]*gh.CheckRun, error) {
 	return listAll(g, "list check runs", func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
 		filter := &gh.ListCheckRunsOptions{Filter: gh.String("latest"), ListOptions: o}
@@ -68,7 +67,6 @@ func readCheck(run *gh.CheckRun) forge.CommitStatus {
 	return s
 }
 
-// outcomeOf understands a state of a status, or how a check has ended.
 func outcomeOf(word string) forge.Outcome {
 	switch word {
 	case "success", "neutral", "skipped":
@@ -79,10 +77,9 @@ func outcomeOf(word string) forge.Outcome {
 	return forge.Failure
 }
 
-// maxDescription is how many characters GitHub shows of a status.
 const maxDescription = 140
 
-// createStatus sets a status. GitHub takes no more than a thousand of a commit.
+// createStatus: GitHub accepts at most a thousand statuses per commit.
 func (g *Forge) createStatus(ctx context.Context, commit string, s forge.Status) error {
 	status := &gh.RepoStatus{
 		State: gh.String(string(s.Outcome)), Context: &s.Context, Description: gh.String(forge.OneLine(s.Description, maxDescription)),

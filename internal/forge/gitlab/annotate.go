@@ -14,20 +14,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// discussion is a thread on a merge request.
 type discussion struct {
 	ID    string     `json:"id"`
 	Notes []lineNote `json:"notes"`
 }
 
-// lineNote is a comment in a thread; of the first one it may be at a line.
 type lineNote struct {
 	note
 	Resolved bool     `json:"resolved"`
 	Position position `json:"position"`
 }
 
-// position is a line of a diff. A line that is not new has a place in the old file too.
+// position is a line of a diff. An unchanged line has a position in the old file too.
 type position struct {
 	diffRefs
 	Type    string `json:"position_type"`
@@ -49,7 +47,7 @@ func (g *Forge) tidyLineComments(ctx context.Context, c forge.Change, mark, user
 		if len(d.Notes) == 0 || !d.Notes[0].isBy(user) || !forge.IsComment(d.Notes[0].Body, mark) {
 			continue
 		}
-		// GitLab moves comments along to newer commits as long as their lines stay as they were.
+		// GitLab moves comments to newer commits while their lines are unchanged.
 		p := d.Notes[0].Position
 		i := slices.IndexFunc(wanted, func(w forge.LineComment) bool {
 			a := w.Annotation
@@ -66,13 +64,12 @@ func (g *Forge) tidyLineComments(ctx context.Context, c forge.Change, mark, user
 	return wanted, nil
 }
 
-// retireThread ends a thread of ours.
 func (g *Forge) retireThread(ctx context.Context, at string, d discussion) error {
 	at += "/" + gl.PathEscape(d.ID)
 	answered := slices.ContainsFunc(d.Notes[1:], func(n lineNote) bool { return !n.System })
 	if !answered {
 		_, _, err := callAPI[struct{}](ctx, g, "remove a comment", http.MethodDelete, fmt.Sprintf("%s/notes/%d", at, d.Notes[0].ID), nil)
-		if errors.Is(err, forge.ErrNotFound) { // it is gone
+		if errors.Is(err, forge.ErrNotFound) {
 			err = nil
 		}
 		return err
@@ -84,7 +81,6 @@ func (g *Forge) retireThread(ctx context.Context, at string, d discussion) error
 	return err
 }
 
-// addLineComments opens a thread at each line.
 func (g *Forge) addLineComments(ctx context.Context, c forge.Change, wanted []forge.LineComment) (left []forge.Annotation, err error) {
 	m, err := g.readPull(ctx, c.Number)
 	if err != nil {
@@ -126,7 +122,6 @@ func (g *Forge) addLineComments(ctx context.Context, c forge.Change, wanted []fo
 	return left, nil
 }
 
-// openThread opens a thread at a line. It is no if GitLab does not know the line.
 func (g *Forge) openThread(ctx context.Context, at, text string, p position) (bool, error) {
 	said := struct {
 		Body     string   `json:"body"`
@@ -140,16 +135,14 @@ func (g *Forge) openThread(ctx context.Context, at, text string, p position) (bo
 	return err == nil, err
 }
 
-// fileDiff is what a merge request changes in a file.
 type fileDiff struct {
 	OldPath string `json:"old_path"`
 	NewPath string `json:"new_path"`
-	Diff    string `json:"diff"` // "" if it is large
+	Diff    string `json:"diff"` // "" if large
 
-	lines map[int]int // of the new file that the diff shows
+	lines map[int]int
 }
 
-// readDiff reads what a merge request changes, by the names of the new files.
 func (g *Forge) readDiff(ctx context.Context, number int) (map[string]fileDiff, error) {
 	files, err := listAll[fileDiff](ctx, g, "read the diff", mergeRequestPath(number)+"/diffs", func(o gl.ListOptions) any { return &o })
 	if err != nil {

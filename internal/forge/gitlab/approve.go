@@ -14,24 +14,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// approvals is what we read of who approves a merge request.
 type approvals struct {
 	By []struct {
 		User user      `json:"user"`
-		When time.Time `json:"approved_at"` // older servers do not say
+		When time.Time `json:"approved_at"` // not set by older servers
 	} `json:"approved_by"`
 }
 
-// version is a state of a merge request's branch, as it was pushed.
 type version struct {
 	ID      int64     `json:"id"`
 	Head    string    `json:"head_commit_sha"`
 	Created time.Time `json:"created_at"`
 }
 
-// Approvals returns who approves a merge request, sorted by login: those who did so
-// after its head was pushed. Where GitLab does not say when, it counts whom GitLab
-// counts, which forgets approvals at a push if the project's settings say so.
+// Approvals counts approvals after the last push. Older servers report no times; they drop
+// approvals at a push if the project's settings say so.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
 	found, _, err := callAPI[approvals](ctx, g, "read approvals", http.MethodGet, mergeRequestPath(number)+"/approvals", nil)
 	if err != nil || len(found.By) == 0 {
@@ -56,7 +53,6 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 	return all, nil
 }
 
-// lastPush returns when a merge request got the head that it has.
 func (g *Forge) lastPush(ctx context.Context, number int) (time.Time, error) {
 	all, err := listAll[version](ctx, g, "list versions", mergeRequestPath(number)+"/versions", func(o gl.ListOptions) any { return &o })
 	if err != nil {
@@ -66,7 +62,7 @@ func (g *Forge) lastPush(ctx context.Context, number int) (time.Time, error) {
 	if len(all) == 0 {
 		return time.Time{}, nil
 	}
-	// Also a target branch that moves makes a version.
+	// A moved target branch makes a version too.
 	since := all[0]
 	for _, v := range all {
 		if v.Head != since.Head {
@@ -77,14 +73,12 @@ func (g *Forge) lastPush(ctx context.Context, number int) (time.Time, error) {
 	return since.Created, nil
 }
 
-// member is what we read of a member of a group.
 type member struct {
 	Name  string `json:"username"`
 	State string `json:"state"`
 }
 
-// TeamMembers returns the logins of a group ("group/sub"), sorted: also those who are in
-// it because they are in a group above, but for people who are blocked.
+// TeamMembers returns the members of a group ("group/sub") and its parents, without blocked users.
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	found, err := listAll[member](ctx, g, "list a group's members", "/groups/"+gl.PathEscape(team)+"/members/all", func(o gl.ListOptions) any { return &o })
 	if err != nil {
@@ -99,8 +93,8 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }
 
-// CommitAuthor returns the login of the user with the address of a commit's author; "" if no user
-// shows that address. (An administrator's token sees also those that are not shown.)
+// CommitAuthor returns "" if no user shows the author's address. An administrator's token sees
+// hidden addresses too.
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	type author struct {
 		Email string `json:"author_email"`
@@ -118,7 +112,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	for _, p := range found { // names are searched too, which every user can choose
+	for _, p := range found { // the search includes names, which users choose freely
 		if strings.EqualFold(p.Email, wrote.Email) || strings.EqualFold(p.Public, wrote.Email) {
 			return p.Name, nil
 		}
@@ -126,8 +120,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 	return "", nil
 }
 
-// blockerTexts are GitLab's words for why it does not merge, as sentences. It names one
-// reason at a time.
+// blockerTexts explain GitLab's merge statuses. GitLab reports one at a time.
 var blockerTexts = map[string]string{
 	"approvals_syncing":              "GitLab is counting the approvals",
 	"checking":                       stillChecking,
@@ -158,7 +151,7 @@ var blockerTexts = map[string]string{
 
 const stillChecking = "GitLab is still looking whether it can be merged"
 
-// MergeBlockers returns what a merge request lacks to be merged; nil if it lacks nothing.
+// MergeBlockers returns what a merge request lacks to be merged; nil for nothing.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
 	m, err := g.readPull(ctx, number)
 	if err != nil {

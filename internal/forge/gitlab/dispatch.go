@@ -16,7 +16,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// workflowVariable tells the project's pipeline which workflow to run.
 const workflowVariable = "FAIRLEAD_WORKFLOW"
 
 // DispatchWorkflow starts a pipeline of the ref, with the workflow's inputs as variables.
@@ -32,7 +31,6 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	return err
 }
 
-// pipeline is what we read of one.
 type pipeline struct {
 	ID      int64     `json:"id"`
 	Name    string    `json:"name"`
@@ -43,15 +41,14 @@ type pipeline struct {
 	WebURL  string    `json:"web_url"`
 }
 
-// maxPipelines bounds of how many pipelines we ask which workflow they are.
 const maxPipelines = 20
 
-// WorkflowRuns returns the pipelines of the ref that were started as a workflow, by us or with a
-// trigger's token, at a time or later, newest first. It looks at the newest ones only.
+// WorkflowRuns looks only at the newest pipelines, and only at those started by API or trigger
+// token.
 func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
 	o := gl.ListProjectPipelinesOptions{Ref: &w.Ref, OrderBy: new("id"), Sort: new("desc"), ListOptions: gl.ListOptions{PerPage: 100, Page: 1}}
-	since = since.UTC().Truncate(time.Second) // GitLab's times are cut off too
-	if !since.IsZero() {                      // what was made since then was changed since then
+	since = since.UTC().Truncate(time.Second)
+	if !since.IsZero() { // creation counts as an update
 		o.UpdatedAfter = new(since.Add(-time.Second))
 	}
 	found, _, err := callAPI[[]pipeline](ctx, g, "list pipelines", http.MethodGet, "pipelines", &o)
@@ -75,8 +72,8 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 	return runs, nil
 }
 
-// isOf reports whether a pipeline was started as a workflow. Of those that another user
-// has started, a token may not be allowed to know that: they are not ours.
+// isOf reports whether a pipeline runs a workflow. A token may not read the variables of other
+// users' pipelines; these are not ours.
 func (g *Forge) isOf(ctx context.Context, p pipeline, workflow string) (bool, error) {
 	type variable struct {
 		Key   string `json:"key"`
@@ -92,7 +89,7 @@ func (g *Forge) isOf(ctx context.Context, p pipeline, workflow string) (bool, er
 func (p pipeline) toRun() forge.Run {
 	id := strconv.FormatInt(p.ID, 10)
 	r := forge.Run{ID: id, Title: cmp.Or(p.Name, "Pipeline #"+id), Outcome: outcomeOf(p.Status), Started: p.Created, URL: p.WebURL}
-	if p.Status == "skipped" { // nothing of it ran
+	if p.Status == "skipped" {
 		r.Outcome = forge.Failure
 	}
 	if r.Outcome != forge.Pending {

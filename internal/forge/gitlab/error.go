@@ -18,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// explainError turns an error of a request into one of package forge.
 func explainError(what string, err error) error {
 	var answer *gl.ErrorResponse
 	switch {
@@ -31,7 +30,7 @@ func explainError(what string, err error) error {
 		return forge.WrapError(what, err)
 	}
 	var m message
-	if json.Unmarshal(answer.Body, &m) != nil { // not JSON, like a proxy's page
+	if json.Unmarshal(answer.Body, &m) != nil {
 		m = message{}
 	}
 	texts := slices.DeleteFunc([]string{flattenJSON(m.Message), m.Error, m.Description}, func(s string) bool { return s == "" })
@@ -48,19 +47,15 @@ func explainError(what string, err error) error {
 	return r
 }
 
-// missingBranch matches the error for a merge request that is not opened because one of its
-// branches is not there.
 var missingBranch = regexp.MustCompile(`\b(source|target)_branch\b.*does not exist`)
 
-// message is the body of GitLab's errors.
 type message struct {
-	Message     any    `json:"message"` // a text, a list, or what is wrong with each field
+	Message     any    `json:"message"` // a text, a list, or errors by field
 	Error       string `json:"error"`
 	Description string `json:"error_description"`
-	Scope       string `json:"scope"` // that the token lacks
+	Scope       string `json:"scope"`
 }
 
-// flattenJSON makes one text of all that is in a JSON value.
 func flattenJSON(v any) string {
 	var parts []string
 	switch v := v.(type) {
@@ -76,7 +71,6 @@ func flattenJSON(v any) string {
 	return strings.Join(parts, ", ")
 }
 
-// neededScope names what a token lacks.
 func (m message) neededScope() string {
 	if m.Error == "insufficient_scope" {
 		return "make a token with the scope " + forge.Quote(cmp.Or(m.Scope, "api"))

@@ -1,9 +1,8 @@
 // Package gitlab is the forge for gitlab.com and other GitLab servers.
 //
-// What the package keeps true: merge requests are asked for in the project, and
-// every answer is checked to be of it; only what has our mark is ours; nothing that we
-// write is a quick action; the token goes to the API's host and to no other, and is in
-// no error.
+// What the package keeps true: every answer is checked to be of the project. Only items with our
+// mark are ours. No text that we write is a quick action. The token goes only to the API's host,
+// and is in no error.
 package gitlab
 
 import (
@@ -20,8 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Forge is a project of GitLab. It may be used concurrently. Numbers are GitLab's
-// iids, which count merge requests and issues of the project apart.
+// Forge is a project of GitLab. It is safe for concurrent use. Numbers are iids, which are separate
+// for merge requests and issues.
 type Forge struct {
 	*forge.Hosted[mergeRequest]
 	api    *forge.Client
@@ -30,9 +29,8 @@ type Forge struct {
 
 var projectPath = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)
 
-// New makes a Forge of a project, "group/name" or "group/sub/name", of gitlab.com, or of
-// another server, whose API is https://HOST/api/v4. The token is a personal, project or
-// group access token, or one of OAuth. Nothing is read yet.
+// New returns a Forge of a project, "group/name" or "group/sub/name". The API of another server is
+// https://HOST/api/v4. The token is a personal, project, group or OAuth access token.
 func New(o forge.Options) (*Forge, error) {
 	if !projectPath.MatchString(o.Repo) {
 		return nil, fmt.Errorf("%q is not the path of a project on GitLab, group/name", o.Repo)
@@ -42,7 +40,7 @@ func New(o forge.Options) (*Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The client shows the token, and when to try again is decided elsewhere.
+	// apiTransport adds the token, and callers decide about retries.
 	client, err := gl.NewAuthSourceClient(gl.Unauthenticated{},
 		gl.WithBaseURL(api.URL.String()), gl.WithHTTPClient(api.HTTP), gl.WithoutRetries(), gl.WithUserAgent("fairlead"))
 	if err != nil {
@@ -66,10 +64,8 @@ func New(o forge.Options) (*Forge, error) {
 // Name is "gitlab".
 func (g *Forge) Name() string { return "gitlab" }
 
-// callAPI does one request for something in the project, or of the whole server if its
-// path begins with a slash. It names the operation in its error, and calls the
-// observer. Answers are read into types of ours: those of client-go panic when an
-// answer is not as GitLab's are.
+// callAPI requests a path in the project, or of the server if it begins with a slash. Answers have
+// our types: client-go's panic on unexpected answers.
 func callAPI[T any](ctx context.Context, g *Forge, op, method, path string, o any) (v T, answer *gl.Response, err error) {
 	g.api.Do(op, func(what string) error {
 		answer, err = g.sendRequest(ctx, method, path, o, &v)
@@ -89,17 +85,15 @@ func (g *Forge) sendRequest(ctx context.Context, method, path string, o, v any) 
 		return nil, err
 	}
 	answer, err := g.client.Do(req, v)
-	if answer != nil && answer.StatusCode == http.StatusNoContent { // there is nothing to read
+	if answer != nil && answer.StatusCode == http.StatusNoContent {
 		err = nil
 	}
 	return answer, err
 }
 
-// pageSize is the most that GitLab gives.
 const pageSize = 100
 
-// listAll reads all pages of a list. How many there are is not asked: GitLab does not
-// say for long lists.
+// listAll does not use the number of pages: GitLab omits it for long lists.
 func listAll[T any](ctx context.Context, g *Forge, op, path string, page func(gl.ListOptions) any) ([]T, error) {
 	var all []T
 	o := gl.ListOptions{PerPage: pageSize, Page: 1}
@@ -116,9 +110,8 @@ func listAll[T any](ctx context.Context, g *Forge, op, path string, page func(gl
 	}
 }
 
-// item is what merge requests and issues have in common.
 type item struct {
-	IID         int      `json:"iid"` // in the project
+	IID         int      `json:"iid"`
 	ProjectID   int64    `json:"project_id"`
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
@@ -130,8 +123,8 @@ type item struct {
 	} `json:"references"`
 }
 
-// checkProject returns an error if an answer is of another project, as after ours was
-// renamed and GitLab redirects.
+// checkProject returns an error for an answer from another project: GitLab redirects after a
+// rename.
 func (g *Forge) checkProject(i item) error {
 	project := i.References.Full
 	if end := strings.LastIndexAny(project, "!#"); end >= 0 {

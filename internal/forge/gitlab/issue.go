@@ -36,7 +36,7 @@ func (g *Forge) readIssue(ctx context.Context, number int) (forge.HostedIssue, e
 	return g.parseIssue(i), err
 }
 
-// createIssue opens an issue: GitLab makes none that is closed.
+// createIssue always opens the issue: GitLab cannot create a closed one.
 func (g *Forge) createIssue(ctx context.Context, i forge.HostedIssue) (forge.HostedIssue, error) {
 	made, _, err := callAPI[item](ctx, g, "open an issue", http.MethodPost, issuesPath, &gl.CreateIssueOptions{
 		Title: &i.Issue.Title, Description: &i.Issue.Body, Labels: labelOptions(i.Labels),

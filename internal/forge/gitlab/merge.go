@@ -24,17 +24,16 @@ func (g *Forge) acceptMerge(ctx context.Context, op string, number int, o gl.Acc
 	switch answer.StatusCode {
 	case http.StatusConflict:
 		r.Kind, r.Advice = forge.ErrMoved, "it will be looked at again"
-	case http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnprocessableEntity: // by its version
+	case http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnprocessableEntity:
 		r.Kind, r.Advice = forge.ErrNotReady, "see on the merge request what is missing; if nothing is, let the token's user merge into the branch: Settings, Repository, Protected branches"
-	case http.StatusUnauthorized: // the token was good for reading it
+	case http.StatusUnauthorized: // the token was accepted for reading
 		r.Reason = "the token's user may not merge this: 401"
 		r.Advice = "let it merge into the branch: see the project's settings, Repository, Protected branches"
 	}
 	return r
 }
 
-// enableAutoMerge has GitLab merge a merge request once its pipeline has succeeded and
-// nothing else is missing; now, if there is nothing to wait for.
+// enableAutoMerge merges now if there is nothing to wait for.
 func (g *Forge) enableAutoMerge(ctx context.Context, m mergeRequest, commit string) error {
 	o := gl.AcceptMergeRequestOptions{SHA: &commit}
 	// GitLab does not wait without a pipeline.
@@ -49,7 +48,7 @@ func (g *Forge) enableAutoMerge(ctx context.Context, m mergeRequest, commit stri
 
 func (g *Forge) cancelAutoMerge(ctx context.Context, m mergeRequest) error {
 	const op = "cancel the auto-merge of a merge request"
-	// GitLab answers 201 to a refusal as well; only the body tells.
+	// GitLab answers 201 even when it refuses.
 	done, _, err := callAPI[struct{ Status, Message string }](ctx, g, op, http.MethodPost, mergeRequestPath(m.IID)+"/cancel_merge_when_pipeline_succeeds", nil)
 	if err != nil || done.Status == "success" {
 		return err

@@ -12,21 +12,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// user is what we read of one.
 type user struct {
 	ID   int64  `json:"id"`
 	Name string `json:"username"`
 }
 
-// note is what we read of a comment.
 type note struct {
 	ID     int64  `json:"id"`
 	Body   string `json:"body"`
 	Author user   `json:"author"`
-	System bool   `json:"system"` // GitLab wrote it
+	System bool   `json:"system"`
 }
 
-// maxNote is how many characters GitLab takes of a comment.
 const maxNote = 1_000_000
 
 func notesPath(number int) string { return mergeRequestPath(number) + "/notes" }
@@ -40,10 +37,9 @@ func (g *Forge) listComments(ctx context.Context, number int, user string) ([]fo
 	}), err
 }
 
-// isBy reports whether a user has written a note, and not GitLab in their name.
+// isBy excludes notes that GitLab wrote in the user's name.
 func (n note) isBy(user string) bool { return strconv.FormatInt(n.Author.ID, 10) == user && !n.System }
 
-// noteBody is what is sent of a note.
 type noteBody struct {
 	Body string `json:"body"`
 }
@@ -58,7 +54,6 @@ func (g *Forge) updateComment(ctx context.Context, number int, id int64, text st
 	return err
 }
 
-// readUser returns the id of the token's user.
 func (g *Forge) readUser(ctx context.Context) (string, error) {
 	found, _, err := callAPI[user](ctx, g, "read the token's user", http.MethodGet, "/user", nil)
 	if err != nil || found.ID == 0 {

@@ -15,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// mergeRequest is what we read of one.
 type mergeRequest struct {
 	item
 	SourceBranch    string `json:"source_branch"`
@@ -24,25 +23,23 @@ type mergeRequest struct {
 	TargetProjectID int64  `json:"target_project_id"`
 	SHA             string `json:"sha"`
 
-	// MergeStatus is whether it can be merged now, or why not; GitLab before 15.6 has
-	// none.
+	// MergeStatus says whether it can be merged now, or why not; since GitLab 15.6.
 	MergeStatus string `json:"detailed_merge_status"`
 	OldStatus   string `json:"merge_status"`
-	// AutoMerge is whether it is merged once nothing is missing.
+	// AutoMerge means that GitLab merges it once nothing is missing.
 	AutoMerge    bool `json:"merge_when_pipeline_succeeds"`
 	HeadPipeline *struct {
 		Status string `json:"status"`
 	} `json:"head_pipeline"`
 	DiffRefs diffRefs `json:"diff_refs"`
 
-	MergeUser *account  `json:"merge_user"` // GitLab before 14.7 has none
+	MergeUser *account  `json:"merge_user"` // since GitLab 14.7
 	MergedBy  *account  `json:"merged_by"`
 	ClosedBy  *account  `json:"closed_by"`
 	MergedAt  time.Time `json:"merged_at"`
 	ClosedAt  time.Time `json:"closed_at"`
 }
 
-// account is a person in an answer; nil is nobody.
 type account struct {
 	Name     string `json:"name"`
 	Username string `json:"username"`
@@ -55,22 +52,19 @@ func (u *account) displayName() string {
 	return cmp.Or(u.Name, u.Username)
 }
 
-// diffRefs are the commits that the diff of a merge request is between.
 type diffRefs struct {
 	Base  string `json:"base_sha"`
 	Start string `json:"start_sha"`
 	Head  string `json:"head_sha"`
 }
 
-// pull is a merge request.
 type pull = forge.HostedPull[mergeRequest]
 
 const mergeRequests = "merge_requests"
 
 func mergeRequestPath(number int) string { return fmt.Sprintf("%s/%d", mergeRequests, number) }
 
-// listPulls reads a list of merge requests. Those of forks, from branches of that name,
-// are in it too.
+// listPulls includes merge requests from forks with that branch name.
 func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([]mergeRequest, error) {
 	options := gl.ListProjectMergeRequestsOptions{
 		State: new("all"), Scope: new("all"), SourceBranch: optional(f.Head), TargetBranch: optional(f.Base), OrderBy: new("created_at"), Sort: new("desc"),
@@ -89,7 +83,6 @@ func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([
 	})
 }
 
-// optional returns nil for "".
 func optional(text string) *string {
 	if text == "" {
 		return nil
@@ -97,8 +90,7 @@ func optional(text string) *string {
 	return &text
 }
 
-// parsePull returns what GitLab tells of a merge request. Its source project is 0 if a
-// fork is gone.
+// parsePull: the source project is 0 if a fork was deleted.
 func (g *Forge) parsePull(m mergeRequest) pull {
 	parsed := pull{
 		Pull: forge.Pull{
@@ -118,13 +110,12 @@ func (g *Forge) parsePull(m mergeRequest) pull {
 	return parsed
 }
 
-// readPull reads a merge request, ours or not.
 func (g *Forge) readPull(ctx context.Context, number int) (mergeRequest, error) {
 	m, _, err := callAPI[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
 	return m, err
 }
 
-// createPull opens a merge request. GitLab also opens one that has nothing to merge.
+// createPull also opens merge requests without changes.
 func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (mergeRequest, error) {
 	m, _, err := callAPI[mergeRequest](ctx, g, "open a merge request", http.MethodPost, mergeRequests, &gl.CreateMergeRequestOptions{
 		Title: &o.Title, Description: &o.Body, SourceBranch: &o.Head, TargetBranch: &o.Base, Labels: labelOptions(o.Labels),
@@ -143,7 +134,6 @@ func (g *Forge) updatePull(ctx context.Context, op string, m mergeRequest, c for
 	return m, err
 }
 
-// labelOptions returns names as GitLab takes them; nil for none.
 func labelOptions(names []string) *gl.LabelOptions {
 	if len(names) == 0 {
 		return nil
@@ -151,8 +141,7 @@ func labelOptions(names []string) *gl.LabelOptions {
 	return (*gl.LabelOptions)(&names)
 }
 
-// checkLabel returns an error for a name that GitLab, which reads names with commas
-// between them, cannot take.
+// checkLabel rejects names that break GitLab's comma-separated lists.
 func checkLabel(name string) error {
 	if name != "" && name == strings.TrimSpace(name) && !strings.Contains(name, ",") {
 		return nil
@@ -162,15 +151,13 @@ func checkLabel(name string) error {
 	}
 }
 
-// What GitLab would take for a quick action, like /merge: it does it when it is given
-// a text with such a line, and takes the line away.
+// GitLab executes lines such as /merge as quick actions and removes them.
 var (
 	quickAction   = regexp.MustCompile(`(?m)^( {0,3})(\\*/)`)
 	escapedAction = regexp.MustCompile(`(?m)^( {0,3})\\(\\*/)`)
 )
 
-// escapeActions makes a text one in which GitLab sees no command. It drops carriage returns
-// before it looks for them.
+// escapeActions drops carriage returns first, as GitLab does.
 func escapeActions(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	return quickAction.ReplaceAllString(text, `$1\$2`)

@@ -17,7 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// commitStatus is what we read of a status: a job, or one from outside.
 type commitStatus struct {
 	ID           int64     `json:"id"`
 	Name         string    `json:"name"`
@@ -31,8 +30,7 @@ type commitStatus struct {
 	Author       user      `json:"author"`
 }
 
-// Statuses returns the latest status of a commit in each context, sorted by context:
-// those that were set, and the jobs of its pipelines.
+// Statuses includes pipeline jobs.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	found, err := listAll[commitStatus](ctx, g, "list statuses", "repository/commits/"+gl.PathEscape(commit)+"/statuses", func(o gl.ListOptions) any {
 		return &gl.GetCommitStatusesOptions{ListOptions: o}
@@ -40,7 +38,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	if err != nil {
 		return nil, err
 	}
-	// Each pipeline of the commit has a latest one of its own.
+	// Each pipeline of the commit has its own latest status.
 	slices.SortFunc(found, func(a, b commitStatus) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(b.ID, a.ID)) })
 	found = slices.CompactFunc(found, func(a, b commitStatus) bool { return a.Name == b.Name })
 	found = slices.DeleteFunc(found, func(s commitStatus) bool { return s.ID == 0 })
@@ -58,14 +56,14 @@ func (s commitStatus) toCommitStatus() forge.CommitStatus {
 		Context: s.Name, Outcome: outcomeOf(s.Status), Description: s.Description, URL: s.TargetURL,
 		Time: when, Author: s.Author.Name,
 	}
-	if s.AllowFailure && (said.Outcome == forge.Failure || s.Status == "manual") { // GitLab goes on without it
+	if s.AllowFailure && (said.Outcome == forge.Failure || s.Status == "manual") { // GitLab proceeds without it
 		said.Outcome, said.Description = forge.Success, cmp.Or(s.Description, s.Status+", which is allowed")
 	}
 	return said
 }
 
-// outcomeOf understands GitLab's words for jobs and pipelines. One that is not known
-// counts as pending, so that nothing goes on because of it.
+// outcomeOf maps GitLab's states of jobs and pipelines. Unknown ones are pending, so that nothing
+// proceeds because of them.
 func outcomeOf(status string) forge.Outcome {
 	switch status {
 	case "success", "skipped":
@@ -76,14 +74,12 @@ func outcomeOf(status string) forge.Outcome {
 	return forge.Pending
 }
 
-// maxDescription is how many characters GitLab takes of a status.
 const maxDescription = 255
 
-// outcomes are GitLab's words.
 var outcomes = map[forge.Outcome]gl.BuildStateValue{forge.Pending: gl.Pending, forge.Success: gl.Success, forge.Failure: gl.Failed}
 
-// createStatus sets a status, as a job of a pipeline from outside. GitLab refuses to make
-// a pending status pending; it is that then, even if its description stays the same.
+// createStatus: GitLab refuses to set the state that a status has, even with another description;
+// that counts as success.
 func (g *Forge) createStatus(ctx context.Context, commit string, s forge.Status) error {
 	o := gl.SetCommitStatusOptions{State: outcomes[s.Outcome], Name: &s.Context, Description: new(forge.OneLine(s.Description, maxDescription))}
 	if s.URL != "" {

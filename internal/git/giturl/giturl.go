@@ -1,7 +1,7 @@
 // Package giturl compares and redacts the URLs and paths of repositories.
 //
-// What the package keeps true: locations of one repository are equal once they are
-// normalized, and a redacted URL holds nothing that could be a credential.
+// What the package keeps true: locations of one repository are equal once normalized, and a
+// redacted URL holds no credential.
 package giturl
 
 import (
@@ -13,12 +13,10 @@ import (
 	"strings"
 )
 
-// scpLike matches user@host:path, as ssh users write it.
 var scpLike = regexp.MustCompile(`^(?:[^@/\s]+@)?([^:/\s]+):([^/].*|/.*)$`)
 
-// Normalize returns a location in the form in which locations are compared: https://host/path,
-// ssh://host/path and host:path are equal, whatever the user, the case of the host, a final
-// slash or ".git".
+// Normalize returns a location for comparison, without scheme, user, final slash and ".git", and
+// with the host in lower case.
 func Normalize(location string) string {
 	location = strings.TrimSpace(location)
 	host, path := "", location
@@ -36,8 +34,7 @@ func Normalize(location string) string {
 	return strings.ToLower(host) + "/" + strings.TrimLeft(path, "/")
 }
 
-// IsRemote reports whether a location is a URL of a remote, rather than a path on
-// this machine.
+// IsRemote reports whether a location is not on this machine.
 func IsRemote(location string) bool {
 	if u, err := url.Parse(location); err == nil && u.Scheme != "" && strings.Contains(location, "://") {
 		return u.Scheme != "file"
@@ -45,11 +42,10 @@ func IsRemote(location string) bool {
 	return scpLike.MatchString(location) && !strings.HasPrefix(location, "/") && !strings.HasPrefix(location, ".")
 }
 
-// LocalPath returns the path of a location on this machine.
+// LocalPath returns a location without "file://".
 func LocalPath(location string) string { return strings.TrimPrefix(location, "file://") }
 
-// HTTPServer returns the scheme, host and port of an http or https URL, as in
-// "https://git.example.com"; "" for anything else. A standard port is left out.
+// HTTPServer returns the scheme, host and non-standard port of an http or https URL, or "".
 func HTTPServer(location string) string {
 	u, err := url.Parse(strings.TrimSpace(location))
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -59,8 +55,7 @@ func HTTPServer(location string) string {
 	return u.Scheme + "://" + strings.TrimSuffix(host, ":")
 }
 
-// IsUnencrypted reports whether what is sent to a location can be read on the way: plain HTTP to
-// another machine.
+// IsUnencrypted reports whether a location uses plain HTTP to another machine.
 func IsUnencrypted(location string) bool {
 	u, err := url.Parse(strings.TrimSpace(location))
 	if err != nil || u.Scheme != "http" || strings.EqualFold(u.Hostname(), "localhost") {
@@ -70,8 +65,7 @@ func IsUnencrypted(location string) bool {
 	return err != nil || !ip.IsLoopback()
 }
 
-// Redact returns a URL that can be shown: without a user, which may be a token, or a
-// password.
+// Redact removes the user, which may be a token, and the password from a URL.
 func Redact(location string) string {
 	u, err := url.Parse(location)
 	switch {
@@ -84,7 +78,7 @@ func Redact(location string) string {
 	return u.String()
 }
 
-// FolderName returns a readable and unique name for a folder about the repository at a URL.
+// FolderName returns a readable, unique folder name for a URL.
 func FolderName(url string) string {
 	normal := Normalize(url)
 	sum := sha256.Sum256([]byte(normal))

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// Identity decides whether two locations may be the same repository. It equates more than
-// [Normalize]: forges ignore case in paths, and one server answers on several ports.
+// Identity decides whether two locations may be one repository. It is coarser than [Normalize]:
+// forges ignore case, and one server may have several ports.
 type Identity struct {
-	Host string // without a port, in lower case; "" for a path on this machine
-	Path string // in lower case if there is a host
-	port string // of an HTTP server, if it is not the usual one
+	Host string // lower case, no port; "" for a local path
+	Path string // lower case if Host is set
+	port string // of an HTTP server, unless standard
 	ssh  bool
 }
 
-// otherHosts are further names of well-known forges.
 var otherHosts = map[string]string{
 	"www.github.com": "github.com", "ssh.github.com": "github.com", "www.gitlab.com": "gitlab.com", "altssh.gitlab.com": "gitlab.com",
 }
@@ -65,13 +64,13 @@ func repositoryPath(p string) string {
 
 func withoutGit(p string) string { return strings.TrimSuffix(strings.TrimSuffix(p, "/.git"), ".git") }
 
-// Same reports whether two identities may be of one repository. Which port of SSH belongs to
-// which of HTTP is not known: all of one host count as the same.
+// Same reports whether two identities may be one repository. An SSH location matches any port of
+// its host.
 func (i Identity) Same(other Identity) bool {
 	return i.Host == other.Host && i.Path == other.Path && (i.port == other.port || i.ssh || other.ssh)
 }
 
-// IsPrefixOf reports whether i equals other or is a prefix of it, by whole path segments.
+// IsPrefixOf reports whether i is a prefix of other, by whole path segments, or equal.
 func (i Identity) IsPrefixOf(other Identity) bool {
 	if i.Path != "" && i.Path != "/" && i.Path != other.Path && !strings.HasPrefix(other.Path, strings.TrimSuffix(i.Path, "/")+"/") {
 		return false
@@ -80,13 +79,13 @@ func (i Identity) IsPrefixOf(other Identity) bool {
 	return i.Same(other)
 }
 
-// SameServer reports whether two URLs are of one server: the same host and, over HTTP, port.
+// SameServer reports whether two URLs have the same host and HTTP port.
 func SameServer(a, b string) bool {
 	x, y := Identify(a), Identify(b)
 	return x.Host != "" && x.Host == y.Host && x.port == y.port
 }
 
-// String returns a text that is equal for equal identities.
+// String returns equal texts for equal identities.
 func (i Identity) String() string {
 	if i.port != "" {
 		return i.Host + ":" + i.port + "/" + i.Path

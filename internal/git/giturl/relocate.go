@@ -1,6 +1,6 @@
 package giturl
 
-// Relocate returns where a repository is read: elsewhere if the places, by URL, say so.
+// Relocate returns the location to read repo from; places is by URL.
 func Relocate(repo string, places map[string]string) string {
 	for url, place := range places {
 		if Normalize(url) == Normalize(repo) {

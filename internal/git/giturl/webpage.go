@@ -12,7 +12,7 @@ var (
 	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// CommitPage returns the page of a commit at the forge of a repository; "" if there is none.
+// CommitPage returns the forge's page of a commit, or "" if location is not a web URL.
 func CommitPage(location, commit string) string {
 	if !webPage.MatchString(location) || !commitID.MatchString(commit) {
 		return ""
@@ -20,8 +20,8 @@ func CommitPage(location, commit string) string {
 	return strings.TrimSuffix(location, ".git") + "/commit/" + commit
 }
 
-// FilePage returns the page of a line of a file in a commit at the forge of a repository, where the name of
-// its host says which kind of forge that is; "" otherwise. Line 0 is the file as a whole.
+// FilePage returns the forge's page of a line (0 for the whole file), or "" if the host's name does
+// not show the kind of forge.
 func FilePage(location, commit, file string, line int) string {
 	if CommitPage(location, commit) == "" || file == "" {
 		return ""

@@ -1,7 +1,7 @@
-// Package lock keeps two processes from writing into one folder of mirrors at a time.
+// Package lock keeps two processes from writing to one folder of mirrors.
 //
-// What the package keeps true: one caller of one process holds a lock, and the lock ends with
-// the process, however it ends.
+// What the package keeps true: one caller in one process holds a lock, and the lock ends with the
+// process.
 package lock
 
 import (
@@ -15,9 +15,9 @@ import (
 
 // HeldError means that another process holds a lock.
 type HeldError struct {
-	// PID is the process; 0 if it is not known.
+	// PID is 0 if unknown.
 	PID int
-	// Address is where it listens; "" if it does not, or not yet.
+	// Address is where the process listens; "" if unknown.
 	Address string
 }
 
@@ -29,12 +29,12 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("process %d uses it", e.PID)
 }
 
-// AcquireWithPID takes a lock that is held for long: it writes the id of the process to the lock's
-// file. The error is a [HeldError] if ctx ends before the lock is free.
+// AcquireWithPID takes a lock and records the process id. The error is a [HeldError] if the
+// deadline passes first.
 func AcquireWithPID(ctx context.Context, path string) (unlock func(), err error) {
 	unlock, err = Acquire(ctx, path)
 	if errors.Is(err, context.DeadlineExceeded) {
-		text, _ := os.ReadFile(path) // the id and the address, if there are any
+		text, _ := os.ReadFile(path)
 		id, address, _ := strings.Cut(string(text), "\n")
 		pid, _ := strconv.Atoi(strings.TrimSpace(id))
 		return nil, &HeldError{pid, strings.TrimSpace(address)}
@@ -49,7 +49,7 @@ func AcquireWithPID(ctx context.Context, path string) (unlock func(), err error)
 	return unlock, nil
 }
 
-// WriteAddress writes to the file of a lock, which the caller has from [AcquireWithPID], where its process listens.
+// WriteAddress records where the lock's holder, the caller, listens.
 func WriteAddress(path, address string) error {
 	return os.WriteFile(path, fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), address), 0o600)
 }

@@ -4,6 +4,5 @@ package lock
 
 import "context"
 
-// Acquire does nothing where there is no flock: processes that share a folder of
-// mirrors there may do work twice.
+// Acquire does nothing without flock; two processes may then duplicate work.
 func Acquire(context.Context, string) (unlock func(), err error) { return func() {}, nil }

@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// lockPause is how long we wait before we try to take a lock again.
 const lockPause = 50 * time.Millisecond
 
-// Acquire waits until no other process, and no other caller in this one, holds the
-// lock on path, or ctx ends. The file stays: removing it would let two hold it.
+// Acquire waits for the lock on path, or the end of ctx. The file is never removed: otherwise two
+// callers could hold the lock.
 func Acquire(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -11,28 +11,26 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Folder is a valid tree object. Its text takes a quarter of the memory of its entries, which
-// are made anew each time.
+// Folder is a valid tree object. Its text takes a quarter of the memory of its entries.
 type Folder struct {
 	Text string
-	// Canonical reports whether Git would write the same text for these entries.
+	// Canonical reports whether Git would write the same text.
 	Canonical bool
-	// Large reports whether there are many entries, few of which are files.
+	// Large means many entries, of which few are files.
 	Large bool
 }
 
-// InvalidTreeError is the error for a tree object that can be read but has names that files cannot
-// have.
+// InvalidTreeError is the error of a tree object with invalid names.
 type InvalidTreeError struct{ reason string }
 
 // Error returns the reason.
 func (e *InvalidTreeError) Error() string { return e.reason }
 
-// maxFolderBytes bounds the cached tree objects, in bytes: a fleet has two hundred folders of
-// 18 kB, all of which a change reads, before it and after it.
+// maxFolderBytes bounds the cache. A fleet has 200 folders of 18 kB, and a change reads each before
+// and after.
 const maxFolderBytes = 16 << 20
 
-// ReadFolder returns a tree object, from the cache if it is there.
+// ReadFolder returns a tree object, from a cache if possible.
 func (s *Store) ReadFolder(id tree.ID) (Folder, error) {
 	if known, ok := s.folders.Find(id); ok {
 		return known, nil
@@ -53,8 +51,6 @@ func (s *Store) ReadFolder(id tree.ID) (Folder, error) {
 	return f, nil
 }
 
-// validate returns an error unless the text is that of a tree object whose names files can have;
-// it sets Ordinary and Large.
 func (f *Folder) validate() error {
 	var last tree.Entry
 	var encoded []byte
@@ -65,7 +61,7 @@ func (f *Folder) validate() error {
 		if !ok {
 			return fmt.Errorf("entry %d of a tree object cannot be read", n+1)
 		}
-		// Git allows backslashes, and on systems where they separate nothing they mean nothing.
+		// Git allows backslashes, which are harmless where they are not separators.
 		if err := checkName(e.Name); err != nil && (e.Name == "" || strings.Trim(e.Name, `\`) != "") {
 			return &InvalidTreeError{err.Error()}
 		}
@@ -84,16 +80,14 @@ func (f *Folder) validate() error {
 	return f.checkDuplicates(ordered)
 }
 
-// maxSmallFolder is the most entries of a folder that is not large; at most one in maxSmall entries of
-// a large one is a file.
+// In a large folder, at most one entry in maxSmallFolder is a file.
 const maxSmallFolder = 16
 
-// checkName returns why a name cannot be that of a file.
 func checkName(name string) error {
 	if name == "" {
 		return tree.CheckPath(name)
 	}
-	if strings.Contains(name, "/") { // which a path may have
+	if strings.Contains(name, "/") {
 		return fmt.Errorf("%q cannot be the name of a file", name)
 	}
 	for i := range len(name) {
@@ -106,8 +100,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkDuplicates returns an error for a duplicate name. In an ordered text that can only be a file
-// and, after it, a folder.
+// checkDuplicates rejects duplicate names. In an ordered text, only a file and a later folder can
+// share one.
 func (f *Folder) checkDuplicates(ordered bool) error {
 	seen := map[string]bool{}
 	for rest := f.Text; rest != ""; {
@@ -123,17 +117,16 @@ func (f *Folder) checkDuplicates(ordered bool) error {
 	return nil
 }
 
-// Entries returns the entries of the folder; open returns the tree of a folder among them.
+// Entries returns the entries; open returns a subfolder's tree.
 func (f *Folder) Entries(open func(tree.Entry) tree.Tree) []tree.Entry {
-	entries, _ := tree.ParseTree(f.Text, open) // it was checked
+	entries, _ := tree.ParseTree(f.Text, open)
 	return entries
 }
 
-// maxFileBytes bounds the cached content of files, in bytes.
 const maxFileBytes = 16 << 20
 
-// ReadFile returns the content of a file, which must not be changed, or nil if want refuses its
-// size in bytes. Content is cached unless it is large.
+// ReadFile returns a file's content, which must not be modified, or nil if want refuses its size in
+// bytes.
 func (s *Store) ReadFile(id tree.ID, want func(size int64) bool) ([]byte, error) {
 	if known, ok := s.files.Find(id); ok {
 		if !want(int64(len(known))) {
@@ -157,9 +150,9 @@ func (s *Store) ReadFile(id tree.ID, want func(size int64) bool) ([]byte, error)
 	return data, nil
 }
 
-// RotateCaches begins a generation of the caches and drops what was not used in the one that ends.
+// RotateCaches drops what was not used since the previous call.
 func (s *Store) RotateCaches() {
 	s.folders.Rotate()
 	s.files.Rotate()
-	s.folderBytes, s.fileBytes = s.folderBytes/2, s.fileBytes/2 // some of it is used again
+	s.folderBytes, s.fileBytes = s.folderBytes/2, s.fileBytes/2
 }

@@ -1,8 +1,7 @@
-// Package objects opens and reads the object store and the references of a repository.
+// Package objects opens the object store and the references of a repository.
 //
-// What the package keeps true: every layout that Git writes is read, by go-git; a mirror,
-// which has only packs, is read by package pack, and a pack that is added costs the reading of
-// its own index and no other.
+// What the package keeps true: go-git reads every layout that Git writes. Package pack reads
+// mirrors, which have only packs; adding a pack costs reading only its own index.
 package objects
 
 import (
@@ -29,20 +28,18 @@ import (
 )
 
 const (
-	// objectCache bounds the memory for the bases of deltas.
 	objectCache = 4 * cache.MiByte
-	// openPacks is how many packs of a repository are kept open.
-	openPacks = 8
+	openPacks   = 8
 )
 
-// Open opens the data folder of a repository by its full path. go-git's own Open refuses
-// extensions that do not matter to a reader, such as that of sparse checkouts.
+// Open opens a repository's data folder. go-git's own Open rejects extensions that do not matter to
+// readers, such as sparse checkouts.
 func Open(dir string) (*Store, error) {
 	files := osfs.New(dir)
 	data, err := os.ReadFile(filepath.Join(dir, "commondir"))
 	if err != nil {
 		_, err := os.Stat(filepath.Join(dir, "objects"))
-		if errors.Is(err, fs.ErrNotExist) { // it has no objects and shares none
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, ErrNoRepository
 		}
 	} else {
@@ -59,8 +56,7 @@ func Open(dir string) (*Store, error) {
 	return &Store{Storage: storage}, nil
 }
 
-// checkFormat returns an error for the two extensions that change how objects and references
-// are stored.
+// checkFormat rejects extensions that change the storage format.
 func checkFormat(store *filesystem.Storage) error {
 	settings, err := store.Config()
 	if err != nil {
@@ -75,45 +71,42 @@ func checkFormat(store *filesystem.Storage) error {
 	return nil
 }
 
-// Store is the objects and references of a repository. Those of a mirror, which are all in
-// packs, are read by package pack: go-git reads all indexes again whenever a pack is added,
-// which takes half a second for 500,000 objects.
+// Store is a repository's objects and references. Package pack reads mirrors: go-git rereads all
+// indexes when a pack is added, 0.5 s for 500,000 objects.
 type Store struct {
 	*filesystem.Storage
-	packs *pack.Set // nil if it is not a mirror
-	// FetchMissing fetches objects of one kind that a partial mirror left at the server. nil means
-	// that the store has everything: what it lacks is damage.
+	packs *pack.Set
+	// FetchMissing fetches objects that a partial mirror lacks. If nil, missing objects mean
+	// damage.
 	FetchMissing func(kind pack.Kind, ids []tree.ID) error
-	// folders and texts are caches; folderBytes and textBytes are their sizes.
-	folders     recent.Map[tree.ID, Folder]
-	folderBytes int
-	files       recent.Map[tree.ID, []byte]
-	fileBytes   int
-	references  map[plumbing.ReferenceName]plumbing.Hash // of a mirror; nil if they must be read
+	folders      recent.Map[tree.ID, Folder]
+	folderBytes  int
+	files        recent.Map[tree.ID, []byte]
+	fileBytes    int
+	references   map[plumbing.ReferenceName]plumbing.Hash
 }
 
-// OpenPacks makes the store read objects from the packs of the mirror in dir, and nowhere else.
+// OpenPacks restricts the store to the packs of the mirror in dir.
 func (s *Store) OpenPacks(dir string) (err error) {
 	s.packs, err = pack.Open(filepath.Join(dir, "objects", "pack"))
 	return err
 }
 
-// ClonePacks returns the packs of a mirror, to be read concurrently with s. The caller must close
-// them.
+// ClonePacks returns a mirror's packs for concurrent reading. The caller must close them.
 func (s *Store) ClonePacks() *pack.Set { return s.packs.Clone() }
 
-// Refresh reads the list of packs again.
+// Refresh rereads the list of packs.
 func (s *Store) Refresh() error {
 	if s.packs != nil {
 		_, err := s.packs.Refresh()
 		return err
 	}
-	err := s.Storage.ObjectStorage.Close() // packs that are kept open may be gone
+	err := s.Storage.ObjectStorage.Close() // open packs may have been removed
 	s.Reindex()
 	return err
 }
 
-// Close closes the files; they are opened again when they are read.
+// Close closes the files; reading opens them again.
 func (s *Store) Close() error {
 	if s.packs != nil {
 		return s.packs.Close()
@@ -121,8 +114,8 @@ func (s *Store) Close() error {
 	return s.Storage.ObjectStorage.Close()
 }
 
-// refreshPacks reads the list of packs of a mirror again and reports whether another process
-// changed it, so that an object that was not found may be there.
+// refreshPacks reports whether another process changed the packs, so that a missing object may
+// exist now.
 func (s *Store) refreshPacks() bool {
 	if s.packs == nil {
 		return false
@@ -131,15 +124,13 @@ func (s *Store) refreshPacks() bool {
 	return changed && err == nil
 }
 
-// ReadObject returns the content of an object of a kind, which must not be changed. A partial mirror
-// fetches the object from its server if it lacks it. The error is plumbing.ErrObjectNotFound if
-// there is no such object.
+// ReadObject returns an object's content, which must not be modified. A partial mirror fetches it
+// if missing. The error is plumbing.ErrObjectNotFound if it does not exist.
 func (s *Store) ReadObject(kind pack.Kind, id tree.ID) ([]byte, error) {
 	return s.ReadLimited(kind, id, math.MaxInt64)
 }
 
-// ReadLimited is Read for objects of at most limit bytes; the error is [pack.ErrLarge] for larger
-// ones.
+// ReadLimited is ReadObject for at most limit bytes; the error is [pack.ErrLarge] for more.
 func (s *Store) ReadLimited(kind pack.Kind, id tree.ID, limit int64) ([]byte, error) {
 	if s.packs == nil {
 		return s.readWithGoGit(kind, id, limit)
@@ -156,8 +147,8 @@ func (s *Store) ReadLimited(kind pack.Kind, id tree.ID, limit int64) ([]byte, er
 	return data, err
 }
 
-// readPacked calls read, which reads an object from the packs, once more if it fails and another process
-// has changed the packs. An object of the kind to fetch that a partial mirror lacks is fetched.
+// readPacked retries read after another process changed the packs, or after fetching a missing
+// object of the kind fetch.
 func (s *Store) readPacked(id tree.ID, read func() error, fetch ...pack.Kind) error {
 	err := read()
 	if err != nil && !errors.Is(err, pack.ErrLarge) && s.refreshPacks() {
@@ -202,7 +193,7 @@ func (s *Store) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plumb
 		var data []byte
 		var err error
 		found, data, err = s.packs.Read(tree.ID(id))
-		_, _ = o.Write(data) // into memory
+		_, _ = o.Write(data)
 		return err
 	})
 	o.SetType(plumbing.ObjectType(found))
@@ -226,14 +217,14 @@ func (s *Store) HasEncodedObject(id plumbing.Hash) error {
 	return plumbing.ErrObjectNotFound
 }
 
-// EncodedObjectSize returns the size of an object's content in bytes.
+// EncodedObjectSize returns an object's size in bytes.
 func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 	if s.packs == nil {
 		size, err := s.Storage.EncodedObjectSize(id)
 		if err == nil {
 			return size, nil
 		}
-		o, err := s.Storage.EncodedObject(plumbing.AnyObject, id) // go-git's size is not found in alternates
+		o, err := s.Storage.EncodedObject(plumbing.AnyObject, id) // go-git ignores alternates here
 		if err != nil {
 			return 0, err
 		}
@@ -243,11 +234,11 @@ func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 	err := s.readPacked(tree.ID(id), func() (err error) {
 		size, err = s.packs.Size(tree.ID(id))
 		return err
-	}, pack.Blob) // only the sizes of files are read
+	}, pack.Blob) // only sizes of files are read
 	return size, err
 }
 
-// Missing returns the objects that the store lacks, each once.
+// Missing returns the objects that the store lacks, without duplicates.
 func (s *Store) Missing(ids []tree.ID) []tree.ID {
 	find := func(ids []tree.ID) (lacking []tree.ID) {
 		seen := map[tree.ID]bool{}
@@ -266,7 +257,6 @@ func (s *Store) Missing(ids []tree.ID) []tree.ID {
 	return lacking
 }
 
-// hasObject reports whether one of the known packs has an object.
 func (s *Store) hasObject(id tree.ID) bool { return s.packs == nil || s.packs.Has(id) }
 
 // HashesWithPrefix returns the ids of objects that begin with prefix.
@@ -281,7 +271,7 @@ func (s *Store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
 	return found, nil
 }
 
-// PackfileWriter returns a writer for a fetched pack, whose objects are found after Refresh.
+// PackfileWriter writes a fetched pack, which is visible after Refresh.
 func (s *Store) PackfileWriter() (io.WriteCloser, error) {
 	if s.packs == nil {
 		return s.Storage.PackfileWriter()
@@ -293,11 +283,11 @@ func (s *Store) PackfileWriter() (io.WriteCloser, error) {
 	return w, nil
 }
 
-// ErrNoRepository means that there is no repository, or none that may be read.
+// ErrNoRepository means that the repository does not exist or must not be read.
 var ErrNoRepository = errors.New("no such repository")
 
-// FindDir returns the folder with the data of the repository at path: path itself, .git in it, or
-// the folder that the file .git names.
+// FindDir returns the data folder of the repository at path: path itself, path/.git, or the folder
+// named by the file path/.git.
 func FindDir(path string) (string, error) {
 	dot := filepath.Join(path, ".git")
 	info, err := os.Stat(dot)
@@ -318,7 +308,7 @@ func FindDir(path string) (string, error) {
 		}
 		path = target
 	}
-	for _, part := range []string{"HEAD", "."} { // a file is not a repository, and neither is a folder without HEAD
+	for _, part := range []string{"HEAD", "."} {
 		if _, err := os.Stat(filepath.Join(path, part)); err != nil {
 			return "", ErrNoRepository
 		}
@@ -326,7 +316,7 @@ func FindDir(path string) (string, error) {
 	return path, nil
 }
 
-// InitMirror makes an empty mirror of a URL in a temporary folder and renames it to dir.
+// InitMirror makes an empty mirror of a URL, atomically.
 func InitMirror(dir, url string) error {
 	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".mirror-")
 	if err != nil {

@@ -12,14 +12,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// maxHaves bounds the commits that Haves returns: the heads of branches, and some of their
-// ancestors, for servers on which a branch was reset.
+// maxHaves bounds the result of Haves: branch heads, and ancestors for servers where a branch was reset.
 const (
 	maxHaves     = 256
 	havesPerHead = 8
 )
 
-// Haves returns commits that the store has, which a server need not send.
+// Haves returns commits that a server need not send.
 func (s *Store) Haves() ([]plumbing.Hash, error) {
 	refs, err := s.HashReferences()
 	if err != nil {
@@ -37,7 +36,7 @@ func (s *Store) Haves() ([]plumbing.Hash, error) {
 			}
 			seen[id] = true
 			c, err := object.GetCommit(s, id)
-			if err != nil { // a tag, or damage that reading will find
+			if err != nil {
 				continue
 			}
 			haves = append(haves, id)
@@ -49,7 +48,7 @@ func (s *Store) Haves() ([]plumbing.Hash, error) {
 }
 
 // ObjectLinks returns the objects that an object names: commits, trees and tags in leads, files in
-// blobs. Trees that a partial mirror lacks are left out.
+// blobs. It omits missing trees of a partial mirror.
 func (s *Store) ObjectLinks(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
 	o, err := object.GetObject(s, id)
 	if err != nil {
@@ -79,8 +78,8 @@ func (s *Store) ObjectLinks(id plumbing.Hash) (leads, blobs []plumbing.Hash, err
 	return leads, blobs, nil
 }
 
-// MarkReachable marks objects and everything reachable from them; leads is [Store.ObjectLinks]. It does
-// not descend into objects that were marked before.
+// MarkReachable marks everything reachable from next; leads is [Store.ObjectLinks]. It does not
+// descend into already marked objects.
 func MarkReachable(ctx context.Context, next []plumbing.Hash, leads func(plumbing.Hash) (leads, blobs []plumbing.Hash, err error), mark func(tree.ID) (before bool)) error {
 	for len(next) > 0 {
 		if err := ctx.Err(); err != nil {

@@ -11,10 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// HashReferences returns the objects that references name, by the names of the references: without
-// symbolic ones. The map must not be changed. That of a mirror is a cache, which
-// [Store.ForgetReferences] clears: go-git needs some ten system calls for each reference, to follow
-// links that a mirror does not have.
+// HashReferences returns non-symbolic references. The map must not be modified. A mirror caches it
+// until [Store.ForgetReferences], because go-git needs ten system calls per reference.
 func (s *Store) HashReferences() (found map[plumbing.ReferenceName]plumbing.Hash, err error) {
 	if s.packs != nil {
 		if s.references == nil {
@@ -36,7 +34,7 @@ func (s *Store) HashReferences() (found map[plumbing.ReferenceName]plumbing.Hash
 	return found, err
 }
 
-// Reference returns a reference; that of a mirror from the cache of HashReferences.
+// Reference returns a reference, from the cache of a mirror.
 func (s *Store) Reference(name plumbing.ReferenceName) (*plumbing.Reference, error) {
 	if s.packs == nil || !strings.HasPrefix(name.String(), "refs/") {
 		return s.Storage.Reference(name)
@@ -52,8 +50,7 @@ func (s *Store) Reference(name plumbing.ReferenceName) (*plumbing.Reference, err
 	return plumbing.NewHashReference(name, id), nil
 }
 
-// ForgetReferences makes the next reader read the references again: another process may have
-// moved them.
+// ForgetReferences clears the cache; another process may have moved references.
 func (s *Store) ForgetReferences() { s.references = nil }
 
 // SetReference writes a reference.
@@ -80,7 +77,6 @@ func (s *Store) readReferences() (map[plumbing.ReferenceName]plumbing.Hash, erro
 	return found, nil
 }
 
-// readPackedReferences reads the references that Git keeps in one file: an id and a name a line.
 func readPackedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash, error) {
 	found := map[plumbing.ReferenceName]plumbing.Hash{}
 	text, err := os.ReadFile(file)
@@ -89,7 +85,7 @@ func readPackedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash
 	}
 	for line := range strings.Lines(string(text)) {
 		id, name, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "^") { // the object of a tag
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "^") { // ^ is the target of a tag
 			continue
 		}
 		if !ok || !plumbing.IsHash(id) {
@@ -100,7 +96,6 @@ func readPackedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash
 	return found, nil
 }
 
-// addLooseReferences adds the references that are files of their own, in a folder and below.
 func addLooseReferences(dir, folder string, found map[plumbing.ReferenceName]plumbing.Hash) error {
 	entries, err := os.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +110,7 @@ func addLooseReferences(dir, folder string, found map[plumbing.ReferenceName]plu
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) || strings.HasSuffix(name, ".lock") { // removed since, or being written
+		if errors.Is(err, fs.ErrNotExist) || strings.HasSuffix(name, ".lock") {
 			continue
 		}
 		if err != nil {

@@ -8,27 +8,24 @@ import (
 	"math/bits"
 )
 
-// delta encodes texts as differences from a similar base, in the format of Git's packs:
-// pieces that are copied from the base, and pieces that are inserted.
+// delta encodes texts as copies from a base and inserted bytes, in the format of Git's packs.
 type delta struct {
 	base  []byte
-	heads [1 << deltaBits]int32 // 1 + the last offset in base whose word has this hash
-	prev  []int32               // by offset: 1 + the offset before it with the same hash
+	heads [1 << deltaBits]int32 // 1 + last offset in base with this hash
+	prev  []int32               // by offset: 1 + previous offset with the same hash
 	out   script
 }
 
 const (
 	deltaBits = 11
-	// deltaWord is the shortest copy in bytes: the instruction takes up to seven itself.
+	// deltaWord is the shortest copy; its instruction takes up to seven bytes.
 	deltaWord = 8
-	// maxTries bounds the offsets of the base that are compared with one of the text.
-	maxTries = 8
-	// maxCopy and maxInsert are the most bytes of one instruction.
+	maxTries  = 8
 	maxCopy   = 0xffff
 	maxInsert = 0x7f
 )
 
-// newDelta prepares a base. The base must not be changed while the delta is used.
+// newDelta indexes a base, which must not be modified afterwards.
 func newDelta(base []byte) *delta {
 	d := &delta{base: base, prev: make([]int32, len(base))}
 	for i := 0; i+deltaWord <= len(base); i++ {
@@ -43,11 +40,11 @@ func wordHash(b []byte) uint32 {
 	return uint32(binary.LittleEndian.Uint64(b) * 0x9e3779b97f4a7c15 >> (64 - deltaBits))
 }
 
-// encodeText returns the instructions that make text from the base, or false if they would be
-// longer than limit. They are valid until the next call.
+// encodeText returns false if the instructions exceed limit bytes. They are valid until the next
+// call.
 func (d *delta) encodeText(text []byte, limit int) ([]byte, bool) {
 	d.out.reset(len(d.base), len(text))
-	done := 0 // the text before it is encoded
+	done := 0
 	expect := 0
 	for i := 0; i+deltaWord <= len(text); {
 		from, n, back := d.findMatch(text, i, done, expect)
@@ -67,8 +64,8 @@ func (d *delta) encodeText(text []byte, limit int) ([]byte, bool) {
 	return d.out, len(d.out) <= limit
 }
 
-// findMatch returns the longest piece of the base that is in text at i; back is how far it
-// reaches back, but not beyond done. What follows the last copy is tried first.
+// findMatch returns the longest match for text at i, extended back to at most done. It tries the
+// continuation of the last copy first.
 func (d *delta) findMatch(text []byte, i, done, expect int) (from, n, back int) {
 	try := func(at int) {
 		if length := commonPrefix(d.base[at:], text[i:]); length >= deltaWord && length > n {
@@ -93,7 +90,6 @@ func (d *delta) findMatch(text []byte, i, done, expect int) (from, n, back int) 
 	return from, n, back
 }
 
-// commonPrefix returns the length of the beginning that two texts share.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0
@@ -108,10 +104,8 @@ func commonPrefix(a, b []byte) int {
 	return i
 }
 
-// script is the instructions of a delta.
 type script []byte
 
-// reset empties the script and writes the sizes of the base and of the text.
 func (s *script) reset(base, text int) {
 	*s = binary.AppendUvarint((*s)[:0], uint64(base))
 	*s = binary.AppendUvarint(*s, uint64(text))
@@ -125,10 +119,9 @@ func (s *script) insert(text []byte) {
 	}
 }
 
-// encodeAligned encodes a text that has pieces of the base at the same offsets.
 func (s *script) encodeAligned(base, text []byte) {
 	s.reset(len(base), len(text))
-	done := 0 // the text before it is encoded
+	done := 0
 	for i := 0; i < min(len(base), len(text)); {
 		n := commonPrefix(base[i:], text[i:])
 		if n < deltaWord {
@@ -143,8 +136,8 @@ func (s *script) encodeAligned(base, text []byte) {
 	s.insert(text[done:])
 }
 
-// copy appends copies: a byte with a bit for each byte of offset and size that is not
-// zero, and these bytes.
+// copy appends copy instructions: a byte with one bit per non-zero byte of offset and size, then
+// those bytes.
 func (s *script) copy(from, n int) {
 	for n > 0 {
 		size := min(n, maxCopy)
@@ -168,7 +161,6 @@ func (s *script) copy(from, n int) {
 
 var errDelta = errors.New("the difference that it is made from is damaged")
 
-// deltaSizes returns the sizes that a delta begins with, and its instructions.
 func deltaSizes(made []byte) (base, text int, rest []byte, err error) {
 	for _, size := range []*int{&base, &text} {
 		n, length := binary.Uvarint(made)
@@ -185,7 +177,7 @@ func applyDelta(base, made []byte) ([]byte, error) {
 	if err != nil || from != len(base) {
 		return nil, errDelta
 	}
-	text := make([]byte, 0, min(size, len(base)+len(made)+1<<20)) // a size that is damaged must not take all memory
+	text := make([]byte, 0, min(size, len(base)+len(made)+1<<20)) // a damaged size must not exhaust memory
 	for len(made) > 0 {
 		op := made[0]
 		made = made[1:]
@@ -196,7 +188,7 @@ func applyDelta(base, made []byte) ([]byte, error) {
 			}
 			piece, made = made[:op], made[op:]
 		} else {
-			var numbers [7]int // four bytes of the place, three of the length
+			var numbers [7]int
 			for i := range numbers {
 				if op&(1<<i) == 0 {
 					continue
@@ -227,8 +219,7 @@ func applyDelta(base, made []byte) ([]byte, error) {
 	return text, nil
 }
 
-// appendUncompressed appends a zlib stream that holds data uncompressed: a delta is too short to
-// gain from compression.
+// appendUncompressed appends a zlib stream without compression, for which deltas are too short.
 func appendUncompressed(dst, data []byte) []byte {
 	const maxBlock = 0xffff
 	dst = append(dst, 0x78, 0x01)

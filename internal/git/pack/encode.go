@@ -14,33 +14,30 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// encoded is an object that is encoded and has no offset in a pack yet.
 type encoded struct {
 	id     tree.ID
 	kind   Kind
-	size   int       // of the content, or of the instructions of a delta
-	base   tree.ID   // of a delta
-	folder tree.Tree // encoded as a delta from one that is not in the pack
+	size   int
+	base   tree.ID
+	folder tree.Tree // set if base is outside the pack
 	body   []byte    // valid until the next object
 }
 
-// sink takes objects.
 type sink interface {
 	has(tree.ID) bool
 	writeEncoded(encoded) error
 }
 
-// encoder encodes the objects of trees. Its output depends on the trees and on what it
-// encoded before.
+// encoder encodes trees. Its output depends on what it encoded before.
 type encoder struct {
 	to   sink
-	made int // objects so far
-	// parallelEncode encodes entries concurrently; nil disables that.
+	made int
+	// nil encodes serially
 	parallelEncode func(context.Context, []changedEntry) error
 	models         map[likeKey][]*likeModel
-	deflate        *zlib.Writer // nil until it is needed
+	deflate        *zlib.Writer
 
-	fresh         []changedEntry // of the folders that are being encoded
+	fresh         []changedEntry // a stack of the entries of the folders being encoded
 	compressed    bytes.Buffer
 	scratch, body []byte
 	script        script
@@ -48,7 +45,7 @@ type encoder struct {
 
 func newEncoder(to sink) *encoder { return &encoder{to: to, models: map[likeKey][]*likeModel{}} }
 
-// compressors are reused from one pack to the next: a new one takes a megabyte.
+// compressors are reused: each takes a megabyte.
 var compressors sync.Pool
 
 func (e *encoder) close() {
@@ -64,7 +61,6 @@ func (e *encoder) emit(o encoded) error {
 	return e.to.writeEncoded(o)
 }
 
-// encodeTree encodes a tree and everything in it that the known trees lack.
 func (e *encoder) encodeTree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -89,14 +85,13 @@ func (e *encoder) encodeTree(ctx context.Context, t tree.Tree, known []tree.Tree
 	return e.encodeSimilar(Tree, likenessKey(text), t.ID(), e.scratch)
 }
 
-// changedEntry is an entry that is to be written.
 type changedEntry struct {
 	entry tree.Entry
-	known []tree.Tree // folders at the same path
+	known []tree.Tree
 }
 
-// appendChanged appends the entries of t that the known trees lack, and returns the known trees
-// that it read.
+// appendChanged returns the entries of t that the known trees lack, and the known trees that it
+// compared.
 func appendChanged(into []changedEntry, t tree.Tree, known []tree.Tree) (all []changedEntry, looked []tree.Tree) {
 	var first tree.Tree
 	if len(known) > 0 {
@@ -112,7 +107,7 @@ func appendChanged(into []changedEntry, t tree.Tree, known []tree.Tree) (all []c
 		all = append(all, one)
 	}
 	entries, fresh := t.Len(), len(all)-begin
-	if len(known) < 2 || entries > maxAlike && fresh <= entries/maxAlike { // what others know besides is not worth looking into them
+	if len(known) < 2 || entries > maxAlike && fresh <= entries/maxAlike { // comparing the others would not pay
 		return all, known[:min(len(known), 1)]
 	}
 	for _, k := range known[1:] {
@@ -136,11 +131,9 @@ func appendChanged(into []changedEntry, t tree.Tree, known []tree.Tree) (all []c
 	return all, known
 }
 
-// minGroup is the number of objects from which on encoding them concurrently pays.
 const minGroup = 512
 
-// encodeEntries encodes the entries of a folder. If one of them has many objects, those after it
-// are encoded concurrently.
+// encodeEntries encodes concurrently after an entry with many objects.
 func (e *encoder) encodeEntries(ctx context.Context, all []changedEntry) error {
 	for i, one := range all {
 		before := e.made
@@ -154,7 +147,6 @@ func (e *encoder) encodeEntries(ctx context.Context, all []changedEntry) error {
 	return nil
 }
 
-// encodeEntry encodes the object that an entry names, and everything in it.
 func (e *encoder) encodeEntry(ctx context.Context, one changedEntry) error {
 	switch f := one.entry; {
 	case f.Mode == tree.ModeDir:
@@ -192,8 +184,8 @@ func (e *encoder) encodeWhole(kind Kind, id tree.ID, data []byte) (err error) {
 	return e.emit(encoded{id: id, kind: kind, size: len(data), body: e.compressed.Bytes()})
 }
 
-// encodeParallel encodes entries concurrently, each on its own, and writes them in their order: the
-// pack does not depend on the number of processors.
+// encodeParallel keeps the order of entries, so that the pack does not depend on the number of
+// processors.
 func (w *Writer) encodeParallel(ctx context.Context, all []changedEntry) error {
 	var free sync.Pool
 	encode := func(i int) *batch {
@@ -217,9 +209,8 @@ func (w *Writer) encodeParallel(ctx context.Context, all []changedEntry) error {
 	})
 }
 
-// batch buffers encoded objects until they are written.
 type batch struct {
-	index   objectTable // offsets are those in bodies
+	index   objectTable
 	objects []encoded
 	bodies  []byte
 	err     error
@@ -235,7 +226,6 @@ func (b *batch) writeEncoded(o encoded) error {
 	return nil
 }
 
-// writeTo writes the objects that the pack lacks.
 func (b *batch) writeTo(w *Writer) error {
 	if b.err != nil {
 		return b.err

@@ -13,17 +13,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// indexedPack is a pack with its index, of version 2: ids in order, checksums, offsets of
-// 32 bits, and those of 64 bits that do not fit.
+// indexedPack is a pack with its index in version 2: sorted ids, checksums, 32-bit offsets, 64-bit
+// offsets.
 type indexedPack struct {
-	name    string // without the ending
-	made    int64  // when it was written, in nanoseconds
+	name    string
+	made    int64 // modification time, ns
 	index   []byte
 	objects int
-	file    *os.File // nil if it is not open
+	file    *os.File
 }
 
-// The parts of an index, in bytes.
 const (
 	indexHeader = 8
 	indexFanout = 256 * 4
@@ -48,7 +47,6 @@ func openPack(dir, name string) (*indexedPack, error) {
 	return p, nil
 }
 
-// validate returns an error unless the index has every table that lookups read.
 func (p *indexedPack) validate() error {
 	magic := append([]byte(indexMagic), 0, 0, 0, packVersion)
 	if len(p.index) < indexIDs+2*checksumSize || !bytes.Equal(p.index[:indexHeader], magic) {
@@ -69,20 +67,17 @@ func (p *indexedPack) validate() error {
 	return nil
 }
 
-// countUpTo returns the number of objects whose ids begin with this byte or a lower one.
 func (p *indexedPack) countUpTo(first byte) int {
 	return int(binary.BigEndian.Uint32(p.index[indexHeader+4*int(first):]))
 }
 
-// offsetTable and large return where the two tables of offsets begin.
 func (p *indexedPack) offsetTable() int      { return indexIDs + p.objects*(idSize+4) }
 func (p *indexedPack) largeOffsetTable() int { return p.offsetTable() + p.objects*4 }
 
 func (p *indexedPack) idAt(i int) []byte { return p.index[indexIDs+i*idSize:][:idSize] }
 
-// searchID returns the position in the index of the first id that is not lower. Ids are spread
-// evenly: it begins where the id should be, and then widens the range. With 20,000 and 500,000
-// ids a lookup takes 0.19 and 0.59 µs so, and 0.30 and 0.75 µs with sort.Search.
+// searchID returns the position of the first id that is not lower. Ids are uniformly distributed,
+// so it starts at the expected position: 0.59 µs for 500,000 ids, against 0.75 µs with sort.Search.
 func (p *indexedPack) searchID(id tree.ID) int {
 	low, high := 0, p.countUpTo(id[0])
 	if id[0] > 0 {
@@ -90,7 +85,7 @@ func (p *indexedPack) searchID(id tree.ID) int {
 	}
 	lower := func(i int) bool { return bytes.Compare(p.idAt(i), id[:]) < 0 }
 	guess := low + int(uint64(high-low)*uint64(binary.BigEndian.Uint32(id[1:]))>>32)
-	for reach := 16; high-low > reach; reach *= 4 { // so that the next guess is in between
+	for reach := 16; high-low > reach; reach *= 4 {
 		if lower(guess) {
 			low, guess = guess+1, guess+reach
 		} else {
@@ -108,7 +103,6 @@ func (p *indexedPack) searchID(id tree.ID) int {
 	return low
 }
 
-// findID returns the position of an object in the index.
 func (p *indexedPack) findID(id tree.ID) (int, bool) {
 	i := p.searchID(id)
 	return i, i < p.objects && tree.ID(p.idAt(i)) == id
@@ -122,8 +116,7 @@ func (p *indexedPack) findOffset(id tree.ID) (int64, bool) {
 	return p.offsetAt(i), true
 }
 
-// offsetAt returns the offset of the object at a position in the index; 0, which is none, if
-// the index is damaged.
+// offsetAt returns 0 if the index is damaged.
 func (p *indexedPack) offsetAt(i int) int64 {
 	at := int64(binary.BigEndian.Uint32(p.index[p.offsetTable()+4*i:]))
 	if at < largeOffset {
@@ -136,13 +129,11 @@ func (p *indexedPack) offsetAt(i int) int64 {
 	return int64(binary.BigEndian.Uint64(p.index[from:]))
 }
 
-// layout is the order of the objects in a pack.
 type layout struct {
-	starts []int64 // the offsets of all objects, in order, and that of the checksum
-	ids    []int32 // of each object, its position in the index
+	starts []int64 // sorted offsets, then that of the checksum
+	ids    []int32 // positions in the index, ordered by offset
 }
 
-// readLayout returns the order of the objects in the pack, which has so many bytes.
 func (p *indexedPack) readLayout(size int64) layout {
 	l := layout{make([]int64, 0, p.objects+1), make([]int32, p.objects)}
 	for i := range l.ids {

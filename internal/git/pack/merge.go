@@ -12,13 +12,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Repack merges small packs into one and removes them. It merges the packs up to the largest one
-// that has less than twice the objects of all smaller ones together: each remaining pack is more
-// than twice as large as the next one, so that there are few, and an object is copied a few
-// times, however large the repository is.
+// Repack merges small packs: the largest pack that has less than twice the objects of all smaller
+// ones together, and all of these. Packs then stay few, and objects are copied rarely.
 //
-// If it merges all packs, it drops unreachable objects: reachable calls mark with the id of each
-// reachable object; mark reports whether the object was marked before.
+// If it merges all packs, it drops unreachable objects. reachable must call mark with each
+// reachable id; mark reports whether it was already marked.
 func (s *Set) Repack(ctx context.Context, reachable func(mark func(tree.ID) bool) error) error {
 	from := s.packsToMerge()
 	if len(from) < 2 {
@@ -41,7 +39,7 @@ func (s *Set) Repack(ctx context.Context, reachable func(mark func(tree.ID) bool
 		if p.name == merged {
 			continue
 		}
-		for _, ending := range []string{indexEnding, packEnding, ".rev", ".promisor"} { // without its index a pack does not exist
+		for _, ending := range []string{indexEnding, packEnding, ".rev", ".promisor"} { // index first: without it, a pack does not exist for Git
 			if err := os.Remove(filepath.Join(s.dir, p.name+ending)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
@@ -50,7 +48,6 @@ func (s *Set) Repack(ctx context.Context, reachable func(mark func(tree.ID) bool
 	return nil
 }
 
-// packsToMerge returns the packs to merge, the newest first.
 func (s *Set) packsToMerge() []*indexedPack {
 	smaller, until := 0, 0
 	for i, p := range slices.Backward(s.bySize) {
@@ -63,8 +60,8 @@ func (s *Set) packsToMerge() []*indexedPack {
 	return slices.DeleteFunc(slices.Clone(s.packs), func(p *indexedPack) bool { return !slices.Contains(of, p) })
 }
 
-// mergePacks writes the wanted objects of some packs to a new pack, the oldest copy of each, and
-// returns its name; "" if none is wanted. wanted gets a pack and a position in its index.
+// mergePacks writes the oldest copy of each wanted object to a new pack and returns its name, or ""
+// without one. wanted gets a position in the index.
 func (s *Set) mergePacks(ctx context.Context, from []*indexedPack, wanted func(p *indexedPack, i int) bool) (name string, err error) {
 	merged, err := Write(s.dir, func(w *Writer) error {
 		for _, p := range slices.Backward(from) {
@@ -77,19 +74,17 @@ func (s *Set) mergePacks(ctx context.Context, from []*indexedPack, wanted func(p
 	if err != nil {
 		return "", err
 	}
-	defer merged.Discard() // of no effect once it is kept
+	defer merged.Discard()
 	if merged.Objects == 0 {
-		return "", nil // other packs have all of it
+		return "", nil
 	}
 	return merged.Name(), merged.Keep(s.dir, s.Read)
 }
 
-// reachableSet are objects that are marked: a bit for each position in the index of a pack. Of an
-// object that is in several packs, the oldest copy is marked: newer ones are often there only
-// as bases of deltas.
+// reachableSet has one bit per position in a pack's index. It marks the oldest copy of an object:
+// newer copies often exist only as delta bases.
 type reachableSet map[*indexedPack][]uint64
 
-// markObject marks an object, and reports whether it was marked before; false if no pack has it.
 func (m reachableSet) markObject(s *Set, id tree.ID) bool {
 	for _, p := range slices.Backward(s.packs) {
 		i, ok := p.findID(id)
@@ -108,7 +103,6 @@ func (m reachableSet) markObject(s *Set, id tree.ID) bool {
 	return false
 }
 
-// isMarked reports whether the object at a position in the index of a pack is marked.
 func (m reachableSet) isMarked(p *indexedPack, i int) bool {
 	bits := m[p]
 	return bits != nil && bits[i/64]>>(i%64)&1 == 1
@@ -138,26 +132,24 @@ func (s *Set) copyPack(ctx context.Context, w *Writer, p *indexedPack, wanted fu
 	return nil
 }
 
-// The kinds of deltas: from an object at a distance in the same pack, and from one with an id.
+// Deltas whose base is at a distance in the same pack, or has an id.
 const (
 	offsetDelta Kind = 6
 	refDelta    Kind = 7
 )
 
-// copier copies objects of one pack as they are stored.
 type copier struct {
 	to    *Writer
 	from  *indexedPack
 	file  *os.File
 	order layout
 	raw   []byte
-	last  int // 1 + the object that raw is of; 0 for none
+	last  int
 }
 
-// copyObject copies an object, after the base that it is a delta from, so that no cycle can come
-// about.
+// copyObject copies an object after its delta base, which prevents cycles.
 func (c *copier) copyObject(at int64) error {
-	// Chains of deltas are followed without recursion: they may be long.
+	// No recursion: delta chains may be long.
 	var chain []int
 	for {
 		i, ok := slices.BinarySearch(c.order.starts, at)
@@ -212,8 +204,7 @@ func (c *copier) copyObject(at int64) error {
 
 func (c *copier) idOf(i int) tree.ID { return tree.ID(c.from.idAt(int(c.order.ids[i]))) }
 
-// readRaw returns the header of an object and its stored body, which is valid until the next
-// call.
+// The body that readRaw returns is valid until the next call.
 func (c *copier) readRaw(i int) (header, []byte, error) {
 	if c.last != i+1 {
 		size := max(0, c.order.starts[i+1]-c.order.starts[i])

@@ -20,29 +20,27 @@ import (
 )
 
 var (
-	// ErrNotFound means that no pack has an object.
+	// ErrNotFound means that no pack has the object.
 	ErrNotFound = errors.New("no pack has this object")
-	// ErrLarge means that an object is larger than the caller's limit.
+	// ErrLarge means that an object exceeds the caller's limit.
 	ErrLarge = errors.New("the object is too large")
 )
 
-// Set is the packs of a repository. It is not safe for concurrent use. The indexes are in
-// memory as they are on disk; Refresh reads only those that were added.
+// Set is the packs of a repository. It is not safe for concurrent use. Refresh reads only new
+// indexes.
 type Set struct {
 	dir    string
-	packs  []*indexedPack // the newest first
-	bySize []*indexedPack // the same, those with the most objects first
-	open   []*indexedPack // those whose files are open, the last used at the end
+	packs  []*indexedPack // newest first
+	bySize []*indexedPack // most objects first
+	open   []*indexedPack // open files, least recently used first
 
-	in       *bufio.Reader
-	inflater io.ReadCloser
-	// bases caches objects that others are deltas from; basesSize is their size.
+	in        *bufio.Reader
+	inflater  io.ReadCloser
 	bases     map[location]object
 	basesSize int
-	unindexed map[tree.ID]int64 // offsets in a pack that has no index yet
+	unindexed map[tree.ID]int64 // of a pack without an index yet
 }
 
-// location is the pack of an object, and its offset there.
 type location struct {
 	pack   *indexedPack
 	offset int64
@@ -56,15 +54,12 @@ type object struct {
 const (
 	packEnding  = ".pack"
 	indexEnding = ".idx"
-	// maxOpen bounds the files that are open.
-	maxOpen = 8
-	// maxBases bounds the cached bases of deltas, in bytes.
-	maxBases = 4 << 20
-	// maxChain bounds the deltas between an object and a whole one.
-	maxChain = 10_000
+	maxOpen     = 8
+	maxBases    = 4 << 20
+	maxChain    = 10_000
 )
 
-// Open returns the packs in dir that have an index. The caller must close them.
+// Open returns the indexed packs in dir. The caller must close the Set.
 func Open(dir string) (*Set, error) {
 	s := newSet(dir)
 	_, err := s.Refresh()
@@ -75,8 +70,7 @@ func newSet(dir string) *Set {
 	return &Set{dir: dir, bases: map[location]object{}, in: bufio.NewReaderSize(nil, 4096)}
 }
 
-// Clone returns the same packs with files of their own, to be read concurrently with s. The
-// caller must close them.
+// Clone returns a Set for concurrent reading. The caller must close it.
 func (s *Set) Clone() *Set {
 	other := newSet(s.dir)
 	for _, p := range s.packs {
@@ -88,7 +82,7 @@ func (s *Set) Clone() *Set {
 	return other
 }
 
-// Refresh reads the list of packs again and reports whether it changed.
+// Refresh rereads the list of packs and reports whether it changed.
 func (s *Set) Refresh() (changed bool, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -147,7 +141,7 @@ func (s *Set) closePack(p *indexedPack) error {
 	return err
 }
 
-// Close closes the files; they are opened again when they are read.
+// Close closes the files; reading opens them again.
 func (s *Set) Close() error {
 	var err error
 	for _, p := range s.packs {
@@ -156,7 +150,6 @@ func (s *Set) Close() error {
 	return err
 }
 
-// openFile returns the file of a pack, opened if it is not.
 func (s *Set) openFile(p *indexedPack) (*os.File, error) {
 	if p.file != nil {
 		return p.file, nil
@@ -180,8 +173,7 @@ func (s *Set) Has(id tree.ID) bool {
 	return ok
 }
 
-// findObject returns the location of an object. It searches the largest packs first: most of what a
-// change is compared with is in the one that the mirror began with.
+// findObject searches the largest packs first: the mirror's first pack has most objects.
 func (s *Set) findObject(id tree.ID) (location, bool) {
 	for _, p := range s.bySize {
 		if at, ok := p.findOffset(id); ok {
@@ -204,10 +196,10 @@ func (s *Set) FindPrefix(prefix []byte) []tree.ID {
 	return ids
 }
 
-// Read returns the kind of an object and its content, which must not be changed.
+// Read returns an object's kind and content, which must not be modified.
 func (s *Set) Read(id tree.ID) (Kind, []byte, error) { return s.ReadLimited(id, math.MaxInt64) }
 
-// ReadLimited is Object for objects of at most limit bytes; the error is ErrLarge for larger ones.
+// ReadLimited is Read for at most limit bytes; the error is ErrLarge for more.
 func (s *Set) ReadLimited(id tree.ID, limit int64) (Kind, []byte, error) {
 	where, ok := s.findObject(id)
 	if !ok {
@@ -223,7 +215,7 @@ func (s *Set) ReadLimited(id tree.ID, limit int64) (Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// Size returns the size of an object's content in bytes, at a third of the cost of reading it.
+// Size returns an object's size in bytes, at a third of the cost of Read.
 func (s *Set) Size(id tree.ID) (int64, error) {
 	where, ok := s.findObject(id)
 	if !ok {
@@ -244,7 +236,6 @@ func (s *Set) Size(id tree.ID) (int64, error) {
 	return int64(size), err
 }
 
-// readObject returns an object: it reads the deltas down to a whole one and applies them.
 func (s *Set) readObject(where location, limit int64) (object, error) {
 	var deltas [][]byte
 	var base object
@@ -305,10 +296,8 @@ func (s *Set) readObject(where location, limit int64) (object, error) {
 	return base, nil
 }
 
-// errNoBase means that an object is a delta from one whose offset is not known yet.
 var errNoBase = errors.New("it is made from an object that is not in the pack")
 
-// findBase returns the location of the object that another one is a delta from.
 func (s *Set) findBase(where location, h header) (location, error) {
 	if h.kind == offsetDelta {
 		return location{where.pack, where.offset - h.distance}, nil
@@ -329,21 +318,18 @@ func (s *Set) findBase(where location, h header) (location, error) {
 	return found, nil
 }
 
-// header is the parsed beginning of an object in a pack.
 type header struct {
 	kind     Kind
-	size     int     // of the inflated body
-	distance int64   // to the base of an offset delta
-	base     tree.ID // of a delta by id
-	length   int     // of the header, in bytes
+	size     int
+	distance int64
+	base     tree.ID
+	length   int
 }
 
 func (h header) isDelta() bool { return h.kind == offsetDelta || h.kind == refDelta }
 
-// maxHeader is the most bytes of a header.
 const maxHeader = 2*binary.MaxVarintLen64 + len(tree.ID{})
 
-// readHeader reads the header of an object; inflate may be called after it.
 func (s *Set) readHeader(where location) (header, error) {
 	file, err := s.openFile(where.pack)
 	if err != nil {
@@ -364,8 +350,7 @@ func (s *Set) readHeader(where location) (header, error) {
 	return h, err
 }
 
-// shortFirstReader reads at most 512 bytes at first, and then as much as the caller asks for: most
-// objects that are read one by one are short, and what follows them is in no cache.
+// shortFirstReader reads at most 512 bytes at first: most objects are short.
 type shortFirstReader struct {
 	in    io.Reader
 	begun bool
@@ -378,13 +363,13 @@ func (r *shortFirstReader) Read(room []byte) (int, error) {
 	return r.in.Read(room)
 }
 
-// maxShift bounds the numbers that are read, so that there is room for seven bits more.
+// maxShift bounds numbers, with room for seven more bits.
 const maxShift = 48
 
 var errNoHeader = errors.New("its beginning cannot be read")
 
-// parseHeader parses the beginning of an object: four bits of the size in the first byte,
-// seven in each that follows, and then the base of a delta.
+// parseHeader parses four bits of the size in the first byte, seven in each further byte, then a
+// delta's base.
 func parseHeader(raw []byte) (header, error) {
 	if len(raw) == 0 {
 		return header{}, errNoHeader
@@ -400,7 +385,7 @@ func parseHeader(raw []byte) (header, error) {
 	rest := raw[h.length:]
 	switch h.kind {
 	case offsetDelta:
-		// Seven bits a byte, in which each byte that follows adds one.
+		// Seven bits per byte; each further byte adds one.
 		for i, b := range rest {
 			h.distance = h.distance<<7 | int64(b&0x7f)
 			if h.distance >= 1<<maxShift {
@@ -422,7 +407,6 @@ func parseHeader(raw []byte) (header, error) {
 	return h, nil
 }
 
-// inflateBody returns the inflated body that follows the header just read.
 func (s *Set) inflateBody(h header) (data []byte, err error) {
 	if data, ok, err := readUncompressed(s.in, h.size); ok || err != nil {
 		return data, err
@@ -435,7 +419,7 @@ func (s *Set) inflateBody(h header) (data []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// A size that is damaged must not take all memory.
+	// A damaged size must not exhaust memory.
 	room := bytes.NewBuffer(make([]byte, 0, min(h.size, 1<<20)+bytes.MinRead))
 	n, err := room.ReadFrom(io.LimitReader(s.inflater, int64(h.size)+1))
 	if err == nil && n != int64(h.size) {
@@ -444,11 +428,10 @@ func (s *Set) inflateBody(h header) (data []byte, err error) {
 	return room.Bytes(), err
 }
 
-// readUncompressed reads what [appendUncompressed] wrote in one block, which is most of what Fairlead
-// writes, at a tenth of the cost of inflating. ok is false, and nothing is consumed, if the
-// body is something else.
+// readUncompressed reads one block of [appendUncompressed], as most of Fairlead's bodies, at a
+// tenth of the cost of inflating. For any other body, ok is false and nothing is consumed.
 func readUncompressed(in *bufio.Reader, size int) (data []byte, ok bool, err error) {
-	head, _ := in.Peek(7) // what is too short is for the inflater to say
+	head, _ := in.Peek(7) // the inflater reports a short body
 	if len(head) < 7 || head[0] != 0x78 || head[1] != 0x01 || head[2] != 1 || int(binary.LittleEndian.Uint16(head[3:])) != size ||
 		binary.LittleEndian.Uint16(head[3:]) != ^binary.LittleEndian.Uint16(head[5:]) {
 		return nil, false, nil

@@ -19,19 +19,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// ErrBroken means that a pack that was sent is not well-formed.
+// ErrBroken means that a received pack is malformed.
 var ErrBroken = errors.New("it cannot be read")
 
-// Receive reads a pack that needs no other, indexes it, and adds it to the repository whose
-// packs are in dir. It is meant for packs of thousands of objects: each delta is resolved on
-// its own.
+// Receive indexes a pack that is not thin and adds it to those in dir. It suits thousands of
+// objects: it resolves each delta separately.
 func Receive(dir string, in io.Reader) (err error) {
 	file, err := os.CreateTemp(dir, temporaryPack)
 	if err != nil {
 		return err
 	}
 	p := &Pack{Path: file.Name()}
-	defer p.Discard() // of no effect once it is kept
+	defer p.Discard()
 	defer func() { err = errors.Join(err, file.Close()) }()
 	p.Bytes, err = io.Copy(file, in)
 	if err != nil {
@@ -50,13 +49,10 @@ func Receive(dir string, in io.Reader) (err error) {
 	return p.Keep(dir, nil)
 }
 
-// receiver indexes a pack.
 type receiver struct {
-	pack *Pack
-	file *os.File
-	own  *indexedPack
-	// offsets are the offsets of the objects whose ids are known; waiting are the deltas that
-	// are not resolved yet.
+	pack    *Pack
+	file    *os.File
+	own     *indexedPack
 	offsets map[tree.ID]int64
 	waiting []objectEntry
 	raw     []byte
@@ -64,10 +60,9 @@ type receiver struct {
 
 var kindNames = map[Kind]string{Commit: "commit", Tree: "tree", Blob: "blob", 4: "tag"}
 
-// indexObjects finds all objects, and then the ids of the deltas.
 func (r *receiver) indexObjects() error {
 	end := r.pack.Bytes - checksumSize
-	sum := sha1.New() // against damage on the way, for which plain SHA-1 does
+	sum := sha1.New() // against transmission errors
 	if _, err := io.Copy(sum, io.NewSectionReader(r.file, 0, max(0, end))); err != nil {
 		return err
 	}
@@ -88,7 +83,6 @@ func (r *receiver) indexObjects() error {
 	return nil
 }
 
-// scanObjects reads the pack once: it adds the whole objects and collects the deltas.
 func (r *receiver) scanObjects(objects int, end int64) error {
 	in := &countingReader{in: bufio.NewReaderSize(io.NewSectionReader(r.file, packHeader, end-packHeader), packBuffer), at: packHeader}
 	var inflater io.ReadCloser
@@ -142,11 +136,11 @@ func (r *receiver) addObject(e objectEntry) {
 	r.pack.entries.appendEntry(e)
 }
 
-// maxMade bounds an object that a delta makes, in bytes: Git makes no deltas of larger ones,
-// and a delta of a few bytes can describe gigabytes.
+// maxMade bounds a delta's result in bytes: Git makes no deltas of larger objects, and a short
+// delta can describe gigabytes.
 const maxMade = 512 << 20
 
-// hashObject reads an object to its end and returns its id; the zero id for a delta.
+// hashObject reads an object to its end and returns its id; zero for a delta.
 func hashObject(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
 	to := io.Discard
 	if !h.isDelta() {
@@ -157,7 +151,7 @@ func hashObject(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
 		fmt.Fprintf(id, "%s %d\x00", kindNames[h.kind], h.size)
 		to = id
 	}
-	n, err := io.Copy(to, data) // the checksum of what is compressed is looked at in the end
+	n, err := io.Copy(to, data) // reading to the end checks zlib's checksum
 	if err == nil && n != int64(h.size) {
 		err = fmt.Errorf("it has %d bytes, and should have %d", n, h.size)
 	}
@@ -167,8 +161,7 @@ func hashObject(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
 	return tree.ID(id.Sum(nil)), nil
 }
 
-// resolveDeltas applies the deltas to find the ids of their objects. A delta whose base is named by
-// an id waits until that is known.
+// A delta waits until the offset of its base is known.
 func (r *receiver) resolveDeltas() error {
 	s := newSet("")
 	s.unindexed = r.offsets
@@ -198,7 +191,6 @@ func (r *receiver) resolveDeltas() error {
 	return nil
 }
 
-// checksum returns the CRC-32 of a part of the pack.
 func (r *receiver) checksum(from, to int64) (uint32, error) {
 	r.raw = slices.Grow(r.raw[:0], int(min(to-from, packBuffer)))
 	sum := uint32(0)
@@ -212,21 +204,18 @@ func (r *receiver) checksum(from, to int64) (uint32, error) {
 	return sum, nil
 }
 
-// countingReader counts the bytes that were read. It reads single bytes too, so that an inflater
-// reads no further than it must.
+// countingReader is an io.ByteReader so that an inflater does not read ahead.
 type countingReader struct {
 	in *bufio.Reader
 	at int64
 }
 
-// Read reads and counts.
 func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	c.at += int64(n)
 	return n, err
 }
 
-// ReadByte reads one byte.
 func (c *countingReader) ReadByte() (byte, error) {
 	b, err := c.in.ReadByte()
 	if err == nil {

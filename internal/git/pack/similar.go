@@ -7,8 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// likenessKey returns a key that is equal for trees with the same names, such as the folders of
-// deployment targets; "" for large trees.
+// likenessKey returns a key of a tree's names, which is equal for similar folders of deployment
+// targets; "" for large trees.
 func likenessKey(text string) string {
 	key, n := make([]byte, 0, 128), 0
 	for text != "" {
@@ -22,11 +22,10 @@ func likenessKey(text string) string {
 	return string(key)
 }
 
-// maxAlike is the most entries of trees that are compared by name.
 const maxAlike = 16
 
-// encodeSimilar encodes an object as a delta from the last one of its kind and key if they are
-// similar, and otherwise whole.
+// encodeSimilar encodes an object as a delta from a recent one with the same kind and key, if
+// similar.
 func (e *encoder) encodeSimilar(kind Kind, key string, id tree.ID, data []byte) error {
 	if e.to.has(id) {
 		return nil
@@ -37,12 +36,12 @@ func (e *encoder) encodeSimilar(kind Kind, key string, id tree.ID, data []byte) 
 	k := likeKey{kind, key}
 	models := e.models[k]
 	limit := len(data) / 2
-	if kind == Tree { // half of it is ids, in which there is nothing to compress
+	if kind == Tree { // half is ids, which do not compress
 		limit = len(data) * 7 / 8
 	}
 	for i, model := range models {
 		if made, ok := model.encodeDelta(data, limit); ok {
-			copy(models[1:], models[:i]) // the last used comes first
+			copy(models[1:], models[:i])
 			models[0] = model
 			e.body = appendUncompressed(e.body[:0], made)
 			return e.emit(encoded{id: id, kind: offsetDelta, base: model.id, size: len(made), body: e.body})
@@ -55,35 +54,32 @@ func (e *encoder) encodeSimilar(kind Kind, key string, id tree.ID, data []byte) 
 		fresh.texts = newDelta(fresh.data)
 		return e.encodeWhole(kind, id, data)
 	}
-	// A small tree is not compressed: that takes ten times as long as everything else, and saves an eighth.
+	// Compressing small trees would take ten times as long as everything else, and save an eighth.
 	e.body = appendUncompressed(e.body[:0], data)
 	return e.emit(encoded{id: id, kind: kind, size: len(data), body: e.body})
 }
 
-// maxModels is how many objects of a kind and key are kept as bases, the last used first.
 const maxModels = 4
 
 const (
-	minSimilar = 64      // shorter texts are as short as a delta
-	maxSimilar = 1 << 20 // longer ones would keep too much in memory
+	minSimilar = 64
+	maxSimilar = 1 << 20
 )
 
-// likeKey is equal for objects that are likely to be similar.
 type likeKey struct {
 	kind Kind
 	key  string
 }
 
-// likeModel is an object that others are encoded as deltas from.
 type likeModel struct {
 	data  []byte
-	texts *delta // nil for trees
+	texts *delta
 	id    tree.ID
 	out   script
 }
 
-// encodeDelta returns the instructions that make data from the model, or false if they would be
-// longer than limit. Trees of the same names differ in ids, which are at the same offsets.
+// encodeDelta returns false if the instructions exceed limit bytes. Trees with the same names
+// differ only in ids, at the same offsets.
 func (m *likeModel) encodeDelta(data []byte, limit int) ([]byte, bool) {
 	if m.texts != nil {
 		return m.texts.encodeText(data, limit)
@@ -92,16 +88,14 @@ func (m *likeModel) encodeDelta(data []byte, limit int) ([]byte, bool) {
 	return m.out, len(m.out) <= limit
 }
 
-// A large folder in which little changes is written as a delta from its previous version,
-// which the server has and which is not in the pack: a folder of 500 deployment targets has
-// 18 kB, and 20 bytes of it change.
+// A large folder is written as a delta from its previous version, which the server has: of 18 kB
+// for 500 deployment targets, 20 bytes change.
 
-// breaksChain reports whether a folder is written whole: about one of 32 is, chosen
-// by its id, so that chains of deltas stay short.
+// breaksChain selects one folder in 32, by id, to be written whole, so that delta chains stay
+// short.
 func breaksChain(id tree.ID) bool { return id[0] < 256/32 }
 
-// encodeFromKnown encodes a folder as a delta from a known one; ok is false if no known one is
-// similar enough.
+// encodeFromKnown returns false if no known folder is similar enough.
 func (e *encoder) encodeFromKnown(t tree.Tree, known []tree.Tree) (ok bool, err error) {
 	if len(known) == 0 || breaksChain(t.ID()) {
 		return false, nil
@@ -115,7 +109,7 @@ func (e *encoder) encodeFromKnown(t tree.Tree, known []tree.Tree) (ok bool, err 
 	if len(text) < minFolder {
 		return false, nil
 	}
-	if len(before) == len(text) { // as many entries come as go: most of what did not change is at the same offset
+	if len(before) == len(text) {
 		e.script.encodeAligned([]byte(before), []byte(text))
 	}
 	if len(before) != len(text) || len(e.script) >= len(text)/16 {
@@ -128,14 +122,12 @@ func (e *encoder) encodeFromKnown(t tree.Tree, known []tree.Tree) (ok bool, err 
 	return true, e.emit(encoded{id: t.ID(), kind: refDelta, base: id, folder: t, size: len(e.script), body: e.body})
 }
 
-// minFolder is the shortest text of a folder, in bytes, that is encoded as a delta.
 const minFolder = 1 << 9
 
-// encodeFolder encodes the text of one tree object as a delta from that of another. Runs of equal
-// entries are copied.
+// encodeFolder copies runs of equal entries.
 func (s *script) encodeFolder(base, text string) {
 	s.reset(len(base), len(text))
-	at, from, n, end := 0, 0, 0, 0 // text before end is encoded or in the pending copy
+	at, from, n, end := 0, 0, 0, 0
 	for pos, size := 0, 0; pos < len(text); pos += size {
 		size = tree.EntryLen(text[pos:])
 		entry := text[pos : pos+size]
@@ -156,7 +148,6 @@ func (s *script) encodeFolder(base, text string) {
 	s.insert([]byte(text[end:]))
 }
 
-// isEntryBefore reports whether the first entry of a text comes before that of another.
 func isEntryBefore(a, b string) bool {
 	x, _, _ := tree.CutEntry(a)
 	y, _, _ := tree.CutEntry(b)

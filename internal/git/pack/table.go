@@ -8,17 +8,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// objectEntry is an object's offset in the pack, and its checksum.
 type objectEntry struct {
 	id     tree.ID
 	crc    uint32
 	offset int64
 }
 
-// objectList are those of a pack, in the order of their offsets. A large pack has millions: they
-// are kept in pieces, so that growing never copies them.
+// objectList is ordered by offset. It grows in pieces, so that millions of entries are never
+// copied.
 type objectList struct {
-	pieces [][]objectEntry // all but the last are full
+	pieces [][]objectEntry
 }
 
 const pieceSize = 1 << 12
@@ -26,7 +25,7 @@ const pieceSize = 1 << 12
 func (l *objectList) appendEntry(e objectEntry) {
 	last := len(l.pieces) - 1
 	if last < 0 || len(l.pieces[last]) == pieceSize {
-		var piece []objectEntry // the first grows: most packs are small
+		var piece []objectEntry
 		if last >= 0 {
 			piece = make([]objectEntry, 0, pieceSize)
 		}
@@ -46,7 +45,6 @@ func (l *objectList) count() int {
 
 func (l *objectList) entryAt(i int) *objectEntry { return &l.pieces[i/pieceSize][i%pieceSize] }
 
-// clear empties the list, so that it can be used again.
 func (l *objectList) clear() {
 	if len(l.pieces) > 0 {
 		l.pieces = l.pieces[:1]
@@ -54,7 +52,6 @@ func (l *objectList) clear() {
 	}
 }
 
-// byID returns the entries in the order of their ids.
 func (l *objectList) byID() []*objectEntry {
 	all := make([]*objectEntry, 0, l.count())
 	for _, piece := range l.pieces {
@@ -71,12 +68,11 @@ func (l *objectList) byID() []*objectEntry {
 	return all
 }
 
-// objectTable are the objects of a pack, and a hash table to find them by their ids. Ids are
-// random, so that four of their bytes serve as the hash; the table has a fifth of the size of a
-// map.
+// objectTable is a hash table by id, with a fifth of the memory of a map. Ids are random, so four
+// of their bytes are the hash.
 type objectTable struct {
 	entries objectList
-	table   []uint32 // 1 + the index of an entry; 0 for none
+	table   []uint32 // 1 + index of an entry; 0 for none
 }
 
 const firstTable = 1 << 10
@@ -85,7 +81,7 @@ func (s *objectTable) addEntry(e objectEntry) {
 	n := s.entries.count()
 	if 4*(n+1) > 3*len(s.table) {
 		size := max(firstTable, 2*len(s.table))
-		for 4*(n+1) > 3*size { // MakeWhole begins with entries and no table
+		for 4*(n+1) > 3*size {
 			size *= 2
 		}
 		s.table = make([]uint32, size)
@@ -101,7 +97,7 @@ func (s *objectTable) has(id tree.ID) bool {
 	return len(s.table) > 0 && s.table[s.slotOf(id)] != 0
 }
 
-// slotOf returns the index of an id in the table, or the free one where it belongs.
+// slotOf returns the slot of an id, or the free one for it.
 func (s *objectTable) slotOf(id tree.ID) int {
 	mask := len(s.table) - 1 // the size is a power of two
 	for i := int(binary.LittleEndian.Uint32(id[:])) & mask; ; i = (i + 1) & mask {

@@ -1,10 +1,8 @@
-// Package pack reads and writes Git packs: files that hold many objects, and their
-// indexes.
+// Package pack reads and writes Git packs and their indexes.
 //
-// What the package keeps true: a pack holds each object once. A pack that is sent may be
-// thin: its objects are deltas from others that the receiver has. A pack that is kept needs no
-// other; it is on disk, whole and indexed, before Git can see it; and "git fsck --strict" and
-// "git index-pack --strict" accept it.
+// What the package keeps true: a pack holds each object once. A sent pack may be thin, with delta
+// bases that only the receiver has. A kept pack is self-contained, and complete and indexed on disk
+// before Git can see it. "git fsck --strict" and "git index-pack --strict" accept it.
 package pack
 
 import (
@@ -25,8 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Pack is a set of objects in a file that Git does not see yet: [Pack.Keep] makes it
-// part of a repository, [Pack.Discard] removes it.
+// Pack is a file of objects outside of a repository until [Pack.Keep].
 type Pack struct {
 	Objects int
 	Bytes   int64
@@ -34,13 +31,13 @@ type Pack struct {
 
 	checksum [checksumSize]byte
 	entries  objectList
-	bases    []tree.ID // of deltas, that are not in the pack
+	bases    []tree.ID // delta bases outside the pack
 }
 
-// Discard removes the pack; of no effect once it is kept.
+// Discard removes the pack. It has no effect after Keep.
 func (p *Pack) Discard() { _ = os.Remove(p.Path) }
 
-// Kind is the type of an object as packs have it.
+// Kind is an object's type, as encoded in packs.
 type Kind byte
 
 // The kinds of objects. Tags are never written.
@@ -50,29 +47,29 @@ const (
 	Blob   Kind = 3
 )
 
-// Writer writes objects into a new pack file, each once.
+// Writer writes each object once to a new pack.
 type Writer struct {
 	file    *os.File
 	out     *bufio.Writer
 	crc     hash.Hash32
 	offset  int64
 	index   objectTable
-	bases   map[tree.ID]struct{} // known folders that others are deltas from
+	bases   map[tree.ID]struct{}
 	encoder *encoder
 	header  []byte
 }
 
 const (
-	packHeader  = 12 // "PACK", the version, the number of objects
+	packHeader  = 12 // "PACK", version, number of objects
 	packVersion = 2
 	packBuffer  = 1 << 18
 
 	indexMagic   = "\xfftOc"
-	largeOffset  = 1 << 31 // and more do not fit into the first table of an index
+	largeOffset  = 1 << 31
 	checksumSize = sha1.Size
 )
 
-// Write makes a pack of what fill writes, in a file in dir.
+// Write makes a pack in dir of the objects that fill writes.
 func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -90,7 +87,7 @@ func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 		}
 	}()
 	w := newWriter(file)
-	if _, err := w.writeBytes(make([]byte, packHeader)); err != nil { // the number of objects is known at the end
+	if _, err := w.writeBytes(make([]byte, packHeader)); err != nil {
 		return pack, err
 	}
 	if err := fill(w); err != nil {
@@ -112,12 +109,10 @@ func newWriter(file *os.File) *Writer {
 	return w
 }
 
-// temporaryPack begins the names of packs that are not part of a mirror yet. Git's own
-// maintenance removes old files of such names.
+// temporaryPack: Git's own maintenance removes old files with this prefix.
 const temporaryPack = "tmp_pack_"
 
-// appendOffset encodes the distance to a base: seven bits a byte, the highest first,
-// in which each byte that follows adds one.
+// appendOffset appends seven bits per byte, most significant first; each further byte adds one.
 func appendOffset(dst []byte, distance int64) []byte {
 	var digits [10]byte
 	i := len(digits) - 1
@@ -130,14 +125,13 @@ func appendOffset(dst []byte, distance int64) []byte {
 	return append(dst, digits[i:]...)
 }
 
-// WriteTree writes a tree and everything in it that the known trees, which the receiver of the pack
-// has, lack at the same path. If the first of them has nearly all of a large folder, the others
-// are not read.
+// WriteTree writes everything in a tree that known, the receiver's trees, lacks at the same path.
+// If the first has nearly all of a large folder, the others are not read.
 func (w *Writer) WriteTree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
 	return w.encoder.encodeTree(ctx, t, known)
 }
 
-// WriteObject writes an object if the pack lacks it.
+// WriteObject writes an object unless the pack has it.
 func (w *Writer) WriteObject(kind Kind, id tree.ID, data []byte) error {
 	if w.has(id) {
 		return nil
@@ -157,7 +151,7 @@ func (w *Writer) writeEncoded(o encoded) error {
 		w.header = appendOffset(appendObjectHeader(w.header[:0], o.kind, o.size), w.offset-w.index.entries.entryAt(int(at-1)).offset)
 	case refDelta:
 		if _, needed := w.bases[o.id]; needed || w.has(o.base) {
-			// A base is whole, so that no cycle can come about.
+			// Whole, to prevent cycles.
 			return w.encoder.encodeWhole(Tree, o.id, []byte(o.folder.Text()))
 		}
 		w.bases[o.base] = struct{}{}
@@ -168,7 +162,6 @@ func (w *Writer) writeEncoded(o encoded) error {
 	return w.writeRaw(o.id, w.header, o.body)
 }
 
-// writeRaw appends an object by its header and body.
 func (w *Writer) writeRaw(id tree.ID, header, body []byte) error {
 	at := w.offset
 	w.crc.Reset()
@@ -188,8 +181,7 @@ func (w *Writer) writeBytes(p []byte) (int, error) {
 	return n, err
 }
 
-// appendObjectHeader encodes kind and size: four bits of the size in the first byte,
-// seven in each that follows.
+// appendObjectHeader appends four bits of the size in the first byte, seven in each further byte.
 func appendObjectHeader(dst []byte, kind Kind, size int) []byte {
 	b := byte(kind)<<4 | byte(size&15)
 	for size >>= 4; size > 0; size >>= 7 {
@@ -199,7 +191,6 @@ func appendObjectHeader(dst []byte, kind Kind, size int) []byte {
 	return append(dst, b)
 }
 
-// finishPack writes the header and the checksum and syncs the file.
 func (w *Writer) finishPack(p *Pack) error {
 	w.encoder.close()
 	if err := w.out.Flush(); err != nil {
@@ -210,7 +201,7 @@ func (w *Writer) finishPack(p *Pack) error {
 	if _, err := w.file.WriteAt(header, 0); err != nil {
 		return err
 	}
-	// This checksum is against damage on the way, for which plain SHA-1 does.
+	// SHA-1 suffices against transmission errors.
 	digest := sha1.New()
 	if _, err := io.Copy(digest, io.NewSectionReader(w.file, 0, w.offset)); err != nil {
 		return err
@@ -219,18 +210,18 @@ func (w *Writer) finishPack(p *Pack) error {
 	if _, err := w.file.WriteAt(p.checksum[:], w.offset); err != nil {
 		return err
 	}
-	if err := w.file.Truncate(w.offset + checksumSize); err != nil { // more was written if it failed before
+	if err := w.file.Truncate(w.offset + checksumSize); err != nil { // a failed MakeWhole may have left more
 		return err
 	}
 	p.entries, p.Objects, p.Bytes = w.index.entries, w.index.entries.count(), w.offset+checksumSize
 	return w.file.Sync()
 }
 
-// ObjectReader returns the kind and the content of an object that is stored.
+// ObjectReader returns a stored object.
 type ObjectReader func(tree.ID) (Kind, []byte, error)
 
-// MakeWhole makes a thin pack whole: it appends the bases that deltas need, uncompressed:
-// Tidy drops them if older packs have them. If it fails, the pack is as thin as before.
+// MakeWhole adds the bases that a thin pack lacks, uncompressed; Repack drops them if older packs
+// have them. If it fails, the pack stays thin.
 func (p *Pack) MakeWhole(content ObjectReader) (err error) {
 	if len(p.bases) == 0 {
 		return nil
@@ -241,7 +232,7 @@ func (p *Pack) MakeWhole(content ObjectReader) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	w := newWriter(file)
-	w.index.entries.pieces = slices.Clone(p.entries.pieces) // what is added is not yet in p
+	w.index.entries.pieces = slices.Clone(p.entries.pieces) // keeps p unchanged until the end
 	w.offset, err = file.Seek(p.Bytes-checksumSize, io.SeekStart)
 	if err != nil {
 		return err
@@ -261,11 +252,11 @@ func (p *Pack) MakeWhole(content ObjectReader) (err error) {
 	return w.finishPack(p)
 }
 
-// Name returns the pack's name in Git, without an ending.
+// Name returns the file name without extension.
 func (p *Pack) Name() string { return fmt.Sprintf("pack-%x", p.checksum) }
 
-// Keep makes the pack whole and adds it to the repository whose packs are in dir. The pack is
-// written before its index: without one it does not exist for Git.
+// Keep makes the pack whole and adds it to those in dir. It renames the index last: without it, a
+// pack does not exist for Git.
 func (p *Pack) Keep(dir string, content ObjectReader) error {
 	if err := p.MakeWhole(content); err != nil {
 		return err
@@ -275,7 +266,7 @@ func (p *Pack) Keep(dir string, content ObjectReader) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(index.Name()) // of no effect once it is renamed
+	defer os.Remove(index.Name())
 	if err := errors.Join(p.writeIndex(index), index.Sync(), index.Close()); err != nil {
 		return err
 	}
@@ -285,16 +276,15 @@ func (p *Pack) Keep(dir string, content ObjectReader) error {
 	if err := os.Rename(index.Name(), name+indexEnding); err != nil {
 		return err
 	}
-	p.entries = objectList{} // the index has them now
+	p.entries = objectList{}
 	return nil
 }
 
-// writeIndex writes a pack index of version 2.
 func (p *Pack) writeIndex(file io.Writer) error {
 	all := p.entries.byID()
 	sum := sha1.New()
 	out := bufio.NewWriterSize(io.MultiWriter(file, sum), packBuffer)
-	word := func(n uint32) { _, _ = out.Write(binary.BigEndian.AppendUint32(out.AvailableBuffer(), n)) } // its error is kept for Flush
+	word := func(n uint32) { _, _ = out.Write(binary.BigEndian.AppendUint32(out.AvailableBuffer(), n)) }
 	_, _ = out.WriteString(indexMagic)
 	word(packVersion)
 	next := 0

@@ -13,11 +13,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// Fetcher fetches objects from a server and calls take with the pack that it sends.
+// Fetcher requests objects and calls take with the pack.
 type Fetcher func(ctx context.Context, w protocol.FetchRequest, take func(io.Reader) error) error
 
-// FetchCommits fetches commits without what the filter leaves out; those for which all reports true
-// are fetched whole.
+// FetchCommits applies w.Filter only where all reports false.
 func (ask Fetcher) FetchCommits(ctx context.Context, w protocol.FetchRequest, all func(plumbing.Hash) bool, take func(io.Reader) error) error {
 	some, whole := w, w
 	some.Wants = slices.DeleteFunc(slices.Clone(w.Wants), all)
@@ -32,15 +31,14 @@ func (ask Fetcher) FetchCommits(ctx context.Context, w protocol.FetchRequest, al
 	return err
 }
 
-// maxWants bounds the objects of one request, of 50 bytes each: servers bound its size.
+// maxWants bounds a request, at 50 bytes per object: servers limit its size.
 const maxWants = 4_000
 
-// FetchObjects fetches the objects that lacks returns until there are none: of a request for folders
-// a server leaves out those that are in another one of them. The error is [protocol.ErrMissingObject] if
-// a request brings none of them.
+// FetchObjects fetches until lacks is empty: a server omits folders nested in other requested ones.
+// The error is [protocol.ErrMissingObject] if a round brings nothing.
 func (ask Fetcher) FetchObjects(ctx context.Context, kind pack.Kind, filter string, lacks func() []tree.ID, take func(io.Reader) error) error {
 	if kind == pack.Blob {
-		filter = NoFilter // nothing is below it; a filter could only be refused
+		filter = NoFilter // a server could only refuse it
 	}
 	for left := lacks(); len(left) > 0; {
 		for ids := range slices.Chunk(left, maxWants) {
@@ -57,7 +55,7 @@ func (ask Fetcher) FetchObjects(ctx context.Context, kind pack.Kind, filter stri
 	return nil
 }
 
-// FetchFolders fetches folders with everything in them.
+// FetchFolders fetches folders with all contents.
 func (ask Fetcher) FetchFolders(ctx context.Context, folders []tree.ID, take func(io.Reader) error) error {
 	return ask(ctx, protocol.FetchRequest{Wants: toHashes(folders)}, take)
 }
@@ -70,7 +68,7 @@ func toHashes(ids []tree.ID) []plumbing.Hash {
 	return all
 }
 
-// UniqueHashes returns ids without duplicates, in the same slice.
+// UniqueHashes removes duplicates from ids in place.
 func UniqueHashes(ids []plumbing.Hash) []plumbing.Hash {
 	seen := map[plumbing.Hash]bool{}
 	return slices.DeleteFunc(ids, func(id plumbing.Hash) bool {

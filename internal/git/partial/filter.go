@@ -1,9 +1,9 @@
-// Package partial fetches the missing objects of partial mirrors: mirrors that have all
-// commits, while folders and the content of files are fetched when they are read.
+// Package partial fetches missing objects of partial mirrors, which have all commits but fetch
+// folders and files when read.
 //
-// What the package keeps true: a partial mirror is marked on disk, in Git's own format, before
-// it lacks anything, so that no reader takes for damage what was left at the server, and the
-// git program can use it too; missing objects are fetched in few requests of bounded size.
+// What the package keeps true: a mirror is marked as partial on disk, in Git's format, before it
+// lacks anything, so that missing objects are not mistaken for damage and the git program can use
+// the mirror. Objects are fetched in few requests of bounded size.
 package partial
 
 import (
@@ -16,14 +16,13 @@ import (
 	"strings"
 )
 
-// The filters of a fetch, in Git's format: what is left at the server.
+// Git's filters of a fetch, by what they omit.
 const (
 	NoTrees  = "tree:0"    // folders and files
-	NoBlobs  = "blob:none" // the content of files
+	NoBlobs  = "blob:none" // file contents
 	NoFilter = ""          // nothing
 )
 
-// partialSettings are the lines of a mirror's settings that mark it as partial.
 var partialSettings = []string{
 	"[extensions]", "\tpartialClone = origin", "[core]", "\trepositoryformatversion = 1",
 	`[remote "origin"]`, "\tpromisor = true",
@@ -34,8 +33,7 @@ const (
 	settingsHeading = "# Fairlead: what is not here is fetched when it is read."
 )
 
-// ReadFilter returns the filter that the mirror in a folder is fetched with; Whole if there is no
-// mirror.
+// ReadFilter returns a mirror's filter; NoFilter if the mirror does not exist.
 func ReadFilter(dir string) string {
 	text, err := os.ReadFile(filepath.Join(dir, "config"))
 	if err != nil {
@@ -49,7 +47,7 @@ func ReadFilter(dir string) string {
 	return NoFilter
 }
 
-// WriteFilter writes the filter that the mirror in a folder is fetched with to its settings.
+// WriteFilter writes the filter to a mirror's config.
 func WriteFilter(dir, filter string) error {
 	file := filepath.Join(dir, "config")
 	text, err := os.ReadFile(file)
@@ -58,7 +56,7 @@ func WriteFilter(dir, filter string) error {
 	}
 	var b bytes.Buffer
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() && lines.Text() != settingsHeading { // the marks of Fairlead are at the end
+	for lines.Scan() && lines.Text() != settingsHeading { // Fairlead's lines are last
 		b.WriteString(lines.Text() + "\n")
 	}
 	if filter != NoFilter {
@@ -71,8 +69,7 @@ func WriteFilter(dir, filter string) error {
 	return os.Rename(fresh, file)
 }
 
-// MarkPromisor marks each pack in a folder as one whose missing objects are at the server, in the
-// way of Git: a file pack-*.promisor beside it.
+// MarkPromisor marks each pack as incomplete with Git's pack-*.promisor files.
 func MarkPromisor(packs string) error {
 	found, err := filepath.Glob(filepath.Join(packs, "pack-*.pack"))
 	if err != nil {

@@ -6,38 +6,32 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Prefetcher fetches the objects that a caller is about to read, level by level: all missing folders
-// of one level together, and then all missing files in them.
+// Prefetcher fetches the objects that a caller is about to read, level by level: first all missing
+// folders, then all missing files.
 type Prefetcher struct {
-	// Missing returns the objects that the mirror lacks, Folder reads one that it has, and
-	// Bring fetches some.
 	Missing      func(ids []tree.ID) []tree.ID
 	ReadFolder   func(id tree.ID) (objects.Folder, error)
 	FetchObjects func(kind pack.Kind, ids []tree.ID) error
-	// FetchFolders fetches folders with everything in them. It is called instead of Bring if there are
-	// too many single objects.
+	// FetchFolders fetches folders with all contents, instead of FetchObjects for too many objects.
 	FetchFolders func(folders []tree.ID) error
-	// Include reports whether to descend into a folder; nil descends into all.
-	Include func(depth int, name string) bool
-	// Depth is the number of levels to fetch; 0 for all.
+	Include      func(depth int, name string) bool
+	// Depth is in levels; 0 is unlimited.
 	Depth int
 
-	roots     []tree.ID // folders of the first level
+	roots     []tree.ID
 	requested int
-	done      bool // All was called
+	done      bool
 }
 
-// FolderPair is a folder, and the one that it will be compared with: what both have will not be
-// read.
+// FolderPair is a folder and the base of a comparison; common parts will not be read.
 type FolderPair struct {
 	Folder tree.ID
 	Base   tree.Tree
 }
 
-// maxRequested is the number of objects above which folders are fetched with everything in them.
 const maxRequested = 30_000
 
-// ChangedFolders returns the folders directly in t that differ from those in other.
+// ChangedFolders returns the subfolders of t that differ from those in other.
 func ChangedFolders(t, other tree.Tree) []FolderPair {
 	var all []FolderPair
 	for with, e := range tree.ChangedEntries(other, t) {
@@ -48,9 +42,9 @@ func ChangedFolders(t, other tree.Tree) []FolderPair {
 	return all
 }
 
-// PrefetchFolders fetches the missing objects of folders that differ from what they will be compared with.
+// PrefetchFolders fetches what folders have and their bases lack.
 func (w *Prefetcher) PrefetchFolders(level []FolderPair) error {
-	seen := map[[2]tree.ID]bool{} // a folder may be in many places, and in itself again and again
+	seen := map[[2]tree.ID]bool{} // folders may repeat and nest
 	for depth := 0; len(level) > 0 && (w.Depth == 0 || depth < w.Depth); depth++ {
 		var folders []tree.ID
 		for _, p := range level {
@@ -84,8 +78,8 @@ func (w *Prefetcher) PrefetchFolders(level []FolderPair) error {
 	return nil
 }
 
-// readFolder returns the files in a folder that will be read, and the folders in it that differ; none
-// of the last level. Of a large folder only files that differ will be read.
+// readFolder returns the files that will be read (only changed ones in a large folder) and the
+// changed subfolders.
 func (w *Prefetcher) readFolder(p FolderPair, depth int) (files []tree.ID, below []FolderPair, err error) {
 	read, err := w.ReadFolder(p.Folder)
 	if err != nil {
@@ -103,7 +97,7 @@ func (w *Prefetcher) readFolder(p FolderPair, depth int) (files []tree.ID, below
 				files = append(files, e.ID)
 			}
 		}
-		if !folders { // its base may have to be rendered to be compared
+		if !folders { // its base may need rendering first
 			return files, nil, nil
 		}
 	}

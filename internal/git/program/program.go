@@ -1,7 +1,6 @@
-// Package program checks the version of the git command, which serves repositories on this
-// machine.
+// Package program checks the version of the git command, which serves local repositories.
 //
-// What the package keeps true: a version that is too old is reported before it fails.
+// What the package keeps true: an old version is reported before it fails.
 package program
 
 import (
@@ -14,7 +13,6 @@ import (
 	"time"
 )
 
-// The oldest version of Git that is supported.
 const (
 	leastMajor = 2
 	leastMinor = 30
@@ -22,11 +20,9 @@ const (
 
 var versionPattern = regexp.MustCompile(`(\d+)\.(\d+)`)
 
-// versionTimeout bounds how long Git may take to print its version.
 const versionTimeout = 10 * time.Second
 
-// Version returns the version of the git command, such as "2.45", or an error if there is no
-// git command or it is too old.
+// Version returns the version, such as "2.45", or an error if git is missing or too old.
 func Version(ctx context.Context) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
@@ -38,7 +34,7 @@ func Version(ctx context.Context) (version string, err error) {
 	if found == nil {
 		return "", errors.New("git --version does not tell its version")
 	}
-	major, _ := strconv.Atoi(found[1]) // digits, by the pattern
+	major, _ := strconv.Atoi(found[1])
 	minor, _ := strconv.Atoi(found[2])
 	if major < leastMajor || major == leastMajor && minor < leastMinor {
 		return "", fmt.Errorf("git is version %s; %d.%d or newer is needed", found[0], leastMajor, leastMinor)

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// ErrForbidden means that a URL in the control plane leads to an address of this machine or of
-// its network's infrastructure.
+// ErrForbidden means that a URL in the control plane leads to this machine or its platform's
+// infrastructure.
 var ErrForbidden = errors.New("its address is one of this machine or of the platform that it runs on, which what people write into the control plane cannot reach (network.allow in the settings lets it)")
 
-// forbidden are the networks that only the operator may name: this machine, its link, and the
-// metadata services of clouds, which hand out credentials.
+// forbidden are networks that only the operator may name: this machine, its link, and metadata
+// services of clouds, which hand out credentials.
 var forbidden = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
 	netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("255.255.255.255/32"),
@@ -28,7 +28,6 @@ var forbidden = []netip.Prefix{
 	netip.MustParsePrefix("fd00:ec2::/32"), netip.MustParsePrefix("fd20:ce::254/128"),
 }
 
-// ipv4Carriers are IPv6 networks whose addresses embed one of IPv4, and its offset.
 var ipv4Carriers = []struct {
 	prefix netip.Prefix
 	offset int
@@ -36,7 +35,7 @@ var ipv4Carriers = []struct {
 	{netip.MustParsePrefix("64:ff9b::/96"), 12}, {netip.MustParsePrefix("2002::/16"), 2}, {netip.MustParsePrefix("::/96"), 12},
 }
 
-// IsForbidden reports whether an address is one that only the operator may name.
+// IsForbidden reports whether only the operator may name an address.
 func IsForbidden(addr netip.Addr) bool {
 	addr = addr.WithZone("").Unmap()
 	for _, p := range forbidden {
@@ -55,7 +54,7 @@ func IsForbidden(addr netip.Addr) bool {
 	return !addr.IsValid()
 }
 
-// CheckAddress returns ErrForbidden if only the operator may name the address of a connection.
+// CheckAddress returns ErrForbidden for a connection's forbidden address.
 func CheckAddress(address string) error {
 	parsed, err := netip.ParseAddrPort(address)
 	if err != nil || IsForbidden(parsed.Addr()) {
@@ -64,7 +63,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// CheckHost resolves a host and returns ErrForbidden if one of its addresses is forbidden.
+// CheckHost returns ErrForbidden if a host resolves to a forbidden address.
 func CheckHost(ctx context.Context, host string) error {
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -78,21 +77,21 @@ func CheckHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// guardedTransport returns the transport for URLs in the control plane. It checks addresses when it
-// connects, so that a name that changes its address does not evade the check.
+// guardedTransport checks addresses when it connects, so that a name cannot evade the check by
+// changing its address.
 var guardedTransport = sync.OnceValue(func() *http.Transport {
 	plain, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		plain = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
 	t := plain.Clone()
-	var proxies sync.Map // addresses of the proxies in the environment's variables
+	var proxies sync.Map
 	t.Proxy = func(req *http.Request) (*url.URL, error) {
 		proxy, err := http.ProxyFromEnvironment(req)
 		if proxy == nil || err != nil {
 			return proxy, err
 		}
-		if isNumber(req.URL.Hostname()) { // a proxy accepts more spellings than netip
+		if isNumber(req.URL.Hostname()) { // proxies accept more spellings than netip
 			if addr, err := netip.ParseAddr(req.URL.Hostname()); err != nil || IsForbidden(addr) {
 				return nil, ErrForbidden
 			}
@@ -110,7 +109,6 @@ var guardedTransport = sync.OnceValue(func() *http.Transport {
 	return t
 })
 
-// proxyAddress returns the address that the transport connects to for a proxy.
 func proxyAddress(proxy *url.URL) string {
 	port := proxy.Port()
 	if port == "" {
@@ -119,22 +117,22 @@ func proxyAddress(proxy *url.URL) string {
 	return net.JoinHostPort(proxy.Hostname(), port)
 }
 
-// isNumber reports whether a host is an address, in any spelling that some program accepts:
-// 2130706433, 0x7f.1, 0177.0.0.1, ::1.
+// isNumber matches localhost and all spellings of IP addresses, such as 2130706433, 0x7f.1 and
+// 0177.0.0.1.
 func isNumber(host string) bool {
 	last := host[strings.LastIndexByte(strings.TrimSuffix(host, "."), '.')+1:]
 	return strings.Contains(host, ":") || last != "" && (last[0] >= '0' && last[0] <= '9') || strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
-// UntrustedError is an error of a server that the control plane names. Its text repeats neither the
-// server's answer nor anything about the network on the way to it.
+// UntrustedError is an error of a server that the control plane names. Its text reveals neither the
+// answer nor the network.
 type UntrustedError struct {
-	Kind error // one of ours
-	Code int   // of the HTTP answer; 0 if there was none
+	Kind error
+	Code int
 	Err  error
 }
 
-// Error returns the kind of the error.
+// Error returns the kind and the HTTP status.
 func (s *UntrustedError) Error() string {
 	if errors.Is(s.Err, ErrForbidden) {
 		return fmt.Sprintf("%v: %v", s.Kind, ErrForbidden)
@@ -145,5 +143,5 @@ func (s *UntrustedError) Error() string {
 	return s.Kind.Error()
 }
 
-// Unwrap returns the error itself.
+// Unwrap returns the original error.
 func (s *UntrustedError) Unwrap() error { return s.Err }

@@ -15,14 +15,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// NewClient returns a client that reuses connections and aborts answers that pause for longer
-// than stall. trusted reports whether a request goes to a server that the operator named; other
-// requests, also those of redirects, are refused addresses that only the operator may name.
+// NewClient returns a client that aborts answers that pause for longer than stall. trusted reports
+// whether the operator named the server; other requests and redirects must not reach forbidden
+// addresses.
 func NewClient(stall time.Duration, trusted func(*url.URL) bool) *http.Client {
 	return &http.Client{Transport: &stallTransport{trusted, stall}}
 }
 
-// stallTransport is a transport that aborts answers that stall.
 type stallTransport struct {
 	trusted func(*url.URL) bool
 	limit   time.Duration
@@ -30,7 +29,6 @@ type stallTransport struct {
 
 var errStalled = errors.New("the server stopped answering")
 
-// RoundTrip sends a request; reading the body of the answer fails once it stalls.
 func (p *stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := http.DefaultTransport
 	if !p.trusted(req.URL) {
@@ -51,7 +49,6 @@ func (p *stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// stallBody is a body whose reads fail once it stalls.
 type stallBody struct {
 	io.ReadCloser
 	cancel  context.CancelCauseFunc
@@ -60,7 +57,6 @@ type stallBody struct {
 	stalled atomic.Bool
 }
 
-// Read reads and restarts the timer.
 func (w *stallBody) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	if err != nil && w.stalled.Load() {
@@ -70,19 +66,17 @@ func (w *stallBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the request.
 func (w *stallBody) Close() error {
 	w.timer.Stop()
 	defer w.cancel(nil)
 	return w.ReadCloser.Close()
 }
 
-// longestRetry bounds the delay that a server can ask for: one answer must not stop polling
-// for a year.
+// longestRetry: one answer must not stop polling for a year.
 const longestRetry = time.Hour
 
-// RetryAfter returns the delay that the header Retry-After asks for, in seconds or until a time
-// that is compared with the server's own clock; at most an hour.
+// RetryAfter returns the delay of Retry-After, at most an hour. It compares times with the server's
+// own clock.
 func RetryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
@@ -96,7 +90,7 @@ func RetryAfter(h http.Header) time.Duration {
 	return min(max(0, until.Sub(now)), longestRetry)
 }
 
-// UnwrapGoGit returns the error inside go-git's wrappers that do not unwrap.
+// UnwrapGoGit returns the error inside go-git's wrappers, which lack Unwrap.
 func UnwrapGoGit(err error) error {
 	var unexpected *plumbing.UnexpectedError
 	var permanent *plumbing.PermanentError
@@ -109,10 +103,10 @@ func UnwrapGoGit(err error) error {
 	return err
 }
 
-// maxReason bounds the part of a server's answer that is shown: some answer with a page.
+// maxReason bounds the shown answer, which may be a web page.
 const maxReason = 300
 
-// ShortenReason returns a server's answer as one line of bounded length.
+// ShortenReason returns an answer as one line of bounded length.
 func ShortenReason(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxReason {

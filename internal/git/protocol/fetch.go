@@ -14,19 +14,17 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// ErrMissingObject means that a server lacks an object that it was asked for.
+// ErrMissingObject means that a server lacks a requested object.
 var ErrMissingObject = errors.New("the server does not have this object")
 
 // FetchRequest is a request to fetch objects.
 type FetchRequest struct {
-	Wants []plumbing.Hash // any objects: version 2 serves all that a server has
-	Haves []plumbing.Hash // commits that the mirror has, with all their ancestors
-	// Filter is Git's filter for what the answer leaves out; "" for nothing.
+	Wants  []plumbing.Hash
+	Haves  []plumbing.Hash
 	Filter string
 }
 
-// Fetch requests objects and calls take with the pack that the server sends, which needs no
-// other.
+// Fetch calls take with the pack, which is not thin.
 func (s Server) Fetch(ctx context.Context, w FetchRequest, take func(pack io.Reader) error) error {
 	args := []string{"no-progress", "ofs-delta"}
 	if w.Filter != "" {
@@ -41,7 +39,6 @@ func (s Server) Fetch(ctx context.Context, w FetchRequest, take func(pack io.Rea
 	return s.postUploadPack(ctx, encodeCommand("fetch", append(args, "done")), func(answer io.Reader) error { return readPack(answer, take) })
 }
 
-// readPack calls take with the pack in an answer.
 func readPack(answer io.Reader, take func(io.Reader) error) error {
 	in := bufio.NewReader(answer)
 	head, err := in.Peek(4)
@@ -49,7 +46,7 @@ func readPack(answer io.Reader, take func(io.Reader) error) error {
 		return err
 	}
 	if err != nil || strings.Trim(string(head), "0123456789abcdef") != "" {
-		return ErrUnsupported // nothing, or a page
+		return ErrUnsupported // empty, or a web page
 	}
 	lines := pktline.NewScanner(in)
 	ok := lines.Scan()
@@ -63,13 +60,13 @@ func readPack(answer io.Reader, take func(io.Reader) error) error {
 		return ErrUnsupported
 	}
 	err = take(sideband.NewDemuxer(sideband.Sideband64k, in))
-	if _, rest := io.Copy(io.Discard, in); rest != nil { // so that the connection can be used again
+	if _, rest := io.Copy(io.Discard, in); rest != nil {
 		err = errors.Join(err, rest)
 	}
 	return err
 }
 
-// Demultiplex returns the pack in a stream that may also carry messages.
+// Demultiplex returns the pack in a stream with messages.
 func Demultiplex(c *capability.List, in io.Reader) io.Reader {
 	switch {
 	case c.Supports(capability.Sideband64k):

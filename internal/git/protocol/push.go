@@ -18,10 +18,10 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
-// NoThin is the capability of a server that refuses thin packs.
+// NoThin is the capability of servers that refuse thin packs.
 const NoThin capability.Capability = "no-thin"
 
-// NewPushRequest returns the request to a server to move references, which the pack follows.
+// NewPushRequest returns a request to move references, without the pack.
 func NewPushRequest(server *capability.List, commands []*packp.Command) (*packp.ReferenceUpdateRequest, error) {
 	req := packp.NewReferenceUpdateRequestFromCapabilities(server)
 	for _, c := range []capability.Capability{capability.Sideband64k, capability.Atomic, capability.DeleteRefs} {
@@ -40,8 +40,8 @@ func NewPushRequest(server *capability.List, commands []*packp.Command) (*packp.
 	return req, nil
 }
 
-// OpenPack opens the pack that follows a request and returns its size: the pack in a file, or an
-// empty one if file is "". It returns nil if the request only removes references.
+// OpenPack opens the pack of a request, empty if file is "", and returns its size. It returns nil
+// if the request only removes references.
 func OpenPack(req *packp.ReferenceUpdateRequest, file string) (io.ReadCloser, int64, error) {
 	if !slices.ContainsFunc(req.Commands, func(c *packp.Command) bool { return c.New != plumbing.ZeroHash }) {
 		return nil, 0, nil
@@ -60,9 +60,8 @@ func OpenPack(req *packp.ReferenceUpdateRequest, file string) (io.ReadCloser, in
 	return in, info.Size(), nil
 }
 
-// Push sends a request and the pack in a file. It streams the pack, which go-git would hold in
-// memory, twice while it grows. The error is [ErrUnsupported] if the server redirects in a way
-// that would change the request.
+// Push sends a request and streams the pack, which go-git would buffer in memory. The error is
+// [ErrUnsupported] if a redirect would change the request.
 func (s Server) Push(ctx context.Context, update *packp.ReferenceUpdateRequest, file string) (report *packp.ReportStatus, err error) {
 	var head bytes.Buffer
 	if err := update.Encode(&head); err != nil {
@@ -110,18 +109,16 @@ func (s Server) Push(ctx context.Context, update *packp.ReferenceUpdateRequest, 
 	return report, report.Error()
 }
 
-// pushBody is the body of a push: the request, and then the pack.
 type pushBody struct {
 	io.Reader
 	io.Closer
 }
 
-// emptyPack is a pack without objects, which a server expects when a reference moves to a commit
-// that it has.
+// emptyPack is sent when a reference moves to a commit that the server has.
 const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00" +
 	"\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
 
-// DescribeRefusals returns the server's message for each reference that it did not move.
+// DescribeRefusals returns the server's messages for refused references.
 func DescribeRefusals(report *packp.ReportStatus) string {
 	var all []string
 	for _, s := range report.CommandStatuses {

@@ -1,8 +1,7 @@
 // Package protocol speaks version 2 of Git's protocol over HTTP: it lists references by prefix,
-// fetches with filters, pushes packs from disk, and aborts answers that stall.
+// fetches with filters, streams pushes, and aborts stalled answers.
 //
-// What the package keeps true: an answer of a server that does not know the version, or the
-// request, is [ErrUnsupported] and never taken for an empty answer.
+// What the package keeps true: any other answer is [ErrUnsupported], never an empty result.
 package protocol
 
 import (
@@ -25,14 +24,12 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
-// ErrUnsupported means that a server did not answer by version 2 of the protocol.
+// ErrUnsupported means that an answer does not follow version 2.
 var ErrUnsupported = errors.New("the server does not speak version 2 of Git's protocol")
 
-// maxAnswer bounds an answer in bytes.
 const maxAnswer = 64 << 20
 
-// ListReferences returns the references whose names begin with one of the prefixes, and the target
-// of HEAD.
+// ListReferences returns the references with one of the prefixes, and HEAD's target.
 func (s Server) ListReferences(ctx context.Context, prefixes []string) (refs *packp.AdvRefs, err error) {
 	args := []string{"symrefs"}
 	for _, p := range prefixes {
@@ -45,7 +42,7 @@ func (s Server) ListReferences(ctx context.Context, prefixes []string) (refs *pa
 	return refs, err
 }
 
-// DigestReferences returns a hash of the references whose names begin with one of the prefixes.
+// DigestReferences returns a hash of the references with one of the prefixes.
 func DigestReferences(refs *packp.AdvRefs, prefixes []string) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(refs.References)) {
@@ -60,10 +57,9 @@ func DigestReferences(refs *packp.AdvRefs, prefixes []string) string {
 type Server struct {
 	Client *http.Client
 	URL    string
-	Auth   githttp.AuthMethod // nil for anonymous access
+	Auth   githttp.AuthMethod
 }
 
-// postUploadPack sends a request of version 2 and calls read with the answer.
 func (s Server) postUploadPack(ctx context.Context, body []byte, read func(io.Reader) error) (err error) {
 	req, err := s.newRequest(ctx, "git-upload-pack", bytes.NewReader(body))
 	if err != nil {
@@ -86,8 +82,8 @@ func (s Server) postUploadPack(ctx context.Context, body []byte, read func(io.Re
 	return read(res.Body)
 }
 
-// unsupportedCodes are the status codes of servers that do not know the request. Others, such as
-// 502, may be temporary.
+// unsupportedCodes mean that a server does not know the request. Others, such as 502, may be
+// temporary.
 var unsupportedCodes = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported}
 
 func (s Server) newRequest(ctx context.Context, service string, body io.Reader) (*http.Request, error) {
@@ -104,22 +100,20 @@ func (s Server) newRequest(ctx context.Context, service string, body io.Reader) 
 	return req, nil
 }
 
-// maxRedirects bounds the redirects of one request.
 const maxRedirects = 10
 
-// keepMethod stops at redirects that would change the method and lose the body. It removes the
-// credentials from requests to another server.
+// keepMethod stops at redirects that would lose the body, and removes credentials from requests to
+// other servers.
 func keepMethod(req *http.Request, via []*http.Request) error {
 	if req.Method != via[0].Method || len(via) >= maxRedirects {
 		return http.ErrUseLastResponse
 	}
 	if from := via[0].URL; req.URL.Scheme != from.Scheme || !strings.EqualFold(req.URL.Host, from.Host) {
-		req.Header.Del("Authorization") // another port is another server
+		req.Header.Del("Authorization") // another port counts as another server
 	}
 	return nil
 }
 
-// encodeCommand returns the body of a request: a command, a delimiter, arguments, and the end.
 func encodeCommand(command string, args []string) []byte {
 	line := func(text string) string { return fmt.Sprintf("%04x%s\n", len(text)+len("0000\n"), text) }
 	body := []byte(line("command="+command) + line("agent="+capability.DefaultAgent()) + "0001")
@@ -129,14 +123,13 @@ func encodeCommand(command string, args []string) []byte {
 	return append(body, "0000"...)
 }
 
-// parseReferences reads references: lines of an id, a name, and attributes.
 func parseReferences(in io.Reader) (*packp.AdvRefs, error) {
 	refs := packp.NewAdvRefs()
 	lines := pktline.NewScanner(in)
 	for lines.Scan() {
 		text := strings.TrimSuffix(string(lines.Bytes()), "\n")
-		if text == "" { // the end
-			_, err := io.Copy(io.Discard, in) // so that the connection can be used again
+		if text == "" {
+			_, err := io.Copy(io.Discard, in)
 			return refs, err
 		}
 		words := strings.Split(text, " ")

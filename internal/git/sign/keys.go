@@ -15,37 +15,34 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Keys are public keys, and whose commits they sign. The zero value has none.
+// Keys are public keys and the addresses that they sign for.
 type Keys struct {
 	ssh []sshSigner
 	gpg []gpgSigner
 }
 
-// sshSigner is a key of SSH.
 type sshSigner struct {
-	key ssh.PublicKey
-	own bool
-	// id is the fingerprint of the key.
-	id string
-	// patterns match the addresses of those who sign with the key.
+	key          ssh.PublicKey
+	own          bool
+	id           string
 	patterns     []string
 	after, until time.Time // zero for no bound
 }
 
-// gpgSigner is a key of OpenPGP, which signs for the addresses of its user ids.
+// gpgSigner signs for the addresses of its user ids.
 type gpgSigner struct {
 	entity *openpgp.Entity
 	own    bool
 }
 
-// Owner is whose key has signed.
+// Owner is the owner of a signing key.
 type Owner int
 
 // The owners of keys.
 const (
 	Nobody  Owner = iota
-	Own           // of Fairlead, which signs for all who signed in
-	Someone       // of the person whose address the commit has
+	Own           // Fairlead, for everyone who signed in
+	Someone       // the person with the commit's address
 )
 
 // Errors of signatures that do not count.
@@ -79,7 +76,7 @@ func (k *Keys) AddOwnGPG(key []byte) error {
 	return nil
 }
 
-// AddGPG adds the armored OpenPGP keys of people.
+// AddGPG adds armored OpenPGP public keys of people.
 func (k *Keys) AddGPG(text []byte) error {
 	const begin = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 	blocks := strings.Split(string(text), begin)
@@ -101,8 +98,8 @@ func (k *Keys) AddGPG(text []byte) error {
 	return nil
 }
 
-// AddAllowedSigners adds the SSH keys of people: lines as in ALLOWED SIGNERS of ssh-keygen(1), which Git
-// reads too. Certificates are not supported.
+// AddAllowedSigners adds SSH keys of people in the ALLOWED SIGNERS format of ssh-keygen(1), without
+// certificates.
 func (k *Keys) AddAllowedSigners(text []byte) error {
 	for i, line := range strings.Split(string(text), "\n") {
 		line = strings.TrimSpace(line)
@@ -120,7 +117,7 @@ func (k *Keys) AddAllowedSigners(text []byte) error {
 	return nil
 }
 
-// parseAllowedSigner parses one line, and reports whether the key may sign commits.
+// parseAllowedSigner also reports whether the key may sign commits.
 func parseAllowedSigner(line string) (one sshSigner, isGit bool, err error) {
 	principals, rest, found := strings.Cut(line, " ")
 	if !found {
@@ -170,13 +167,11 @@ func parseSignerTime(value string) (time.Time, error) {
 	return t, nil
 }
 
-// matches reports whether a pattern with * and ? matches an address.
 func matches(pattern, address string) bool {
 	ok, err := path.Match(strings.NewReplacer(`\`, `\\`, "[", `\[`).Replace(strings.ToLower(pattern)), strings.ToLower(address))
 	return err == nil && ok
 }
 
-// signsFor reports whether the key is one of an address.
 func (s sshSigner) signsFor(address string) bool {
 	found := false
 	for _, p := range s.patterns {
@@ -188,7 +183,7 @@ func (s sshSigner) signsFor(address string) bool {
 	return found
 }
 
-// KeysOf returns the fingerprints of the keys that name an address, sorted; a pattern names nobody.
+// KeysOf returns the sorted fingerprints of keys that name an address literally.
 func (k Keys) KeysOf(address string) []string {
 	var all []string
 	isAddress := func(a string) bool { return strings.EqualFold(a, address) }
@@ -206,11 +201,10 @@ func (k Keys) KeysOf(address string) []string {
 	return slices.Compact(all)
 }
 
-// fingerprintOf returns the fingerprint of an OpenPGP key.
 func fingerprintOf(e *openpgp.Entity) string { return hex.EncodeToString(e.PrimaryKey.Fingerprint) }
 
-// FindOwner returns whose key has signed the text of a commit whose author has an address, and the fingerprint of the key. The
-// error says why the signature does not count; it is one of those of this package.
+// FindOwner returns the owner and fingerprint of the key that signed a commit's text, for the
+// author's address. The error is one of this package's.
 func (k Keys) FindOwner(text []byte, signature, address string, now time.Time) (owner Owner, key string, err error) {
 	switch {
 	case signature == "":
@@ -266,7 +260,7 @@ func (k Keys) findGPG(text []byte, signature, address string, now time.Time) (Ow
 	return Nobody, "", why
 }
 
-// addressesOf returns the addresses of the user ids of a key that were not revoked.
+// addressesOf omits revoked user ids.
 func addressesOf(e *openpgp.Entity) []string {
 	var all []string
 	for _, id := range e.Identities {

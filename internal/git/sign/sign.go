@@ -1,8 +1,7 @@
-// Package sign makes and checks the signatures of commits with SSH and OpenPGP keys.
+// Package sign makes and checks SSH and OpenPGP signatures of commits.
 //
-// What the package keeps true: the same text and time have the same signature, so that the id
-// of a commit is a function of its content; a key that cannot do that is refused; a signature
-// counts for the address that its key is registered for, and for no other one.
+// What the package keeps true: signatures are deterministic, so that a commit's id is a function of
+// its content; other keys are refused. A signature counts only for its key's addresses.
 package sign
 
 import (
@@ -21,11 +20,11 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Signer makes the signature of a commit's text.
+// Signer signs the text of a commit.
 type Signer = func(text []byte, when time.Time) (string, error)
 
-// SSH returns a Signer for an SSH private key (PEM), as Git signs with gpg.format = ssh.
-// It refuses keys whose signatures differ each time.
+// SSH returns a Signer for a private key (PEM), as Git signs with gpg.format = ssh. It refuses
+// non-deterministic keys.
 func SSH(key []byte, passphrase string) (Signer, error) {
 	signer, err := parseSSH(key, passphrase)
 	if err != nil {
@@ -64,7 +63,7 @@ func parseSSH(key []byte, passphrase string) (ssh.Signer, error) {
 	return signer, nil
 }
 
-// The format of an SSH signature is in PROTOCOL.sshsig of OpenSSH.
+// The format is in PROTOCOL.sshsig of OpenSSH.
 const (
 	sshMagic     = "SSHSIG"
 	sshVersion   = 1
@@ -106,9 +105,8 @@ func GPG(key []byte, passphrase string) (Signer, error) {
 	no := false
 	return func(text []byte, when time.Time) (string, error) {
 		var b strings.Builder
-		// Two signatures of one commit must be equal: the time is the commit's, and
-		// there is no salt.
-		if when.Before(made) { // no key signs before it was made
+		// Deterministic: the commit's time and no salt.
+		if when.Before(made) { // a key cannot sign before its creation
 			when = made
 		}
 		settings := &packet.Config{Time: func() time.Time { return when }, NonDeterministicSignaturesViaNotation: &no}

@@ -9,22 +9,19 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// The armor of an SSH signature.
 const (
 	sshBegin = "-----BEGIN SSH SIGNATURE-----"
 	sshEnd   = "-----END SSH SIGNATURE-----"
 )
 
-// maxSignature is how long the text of a signature may be.
 const maxSignature = 32 << 10
 
-// sshEnvelope is what an SSH signature holds after its magic.
 type sshEnvelope struct {
 	Version                                   uint32
 	Key, Namespace, Reserved, Hash, Signature string
 }
 
-// verifySSH returns the key that has made a signature of a text for Git.
+// verifySSH accepts only Git's namespace.
 func verifySSH(text []byte, signature string) (ssh.PublicKey, error) {
 	armored, found := strings.CutSuffix(strings.TrimSpace(signature), sshEnd)
 	if !found || len(signature) > maxSignature {
@@ -42,7 +39,7 @@ func verifySSH(text []byte, signature string) (ssh.PublicKey, error) {
 		return nil, ErrMalformed
 	}
 	var inner ssh.Signature
-	if ssh.Unmarshal([]byte(e.Signature), &inner) != nil || inner.Format == ssh.KeyAlgoRSA { // SHA-1
+	if ssh.Unmarshal([]byte(e.Signature), &inner) != nil || inner.Format == ssh.KeyAlgoRSA { // uses SHA-1
 		return nil, ErrMalformed
 	}
 	var sum []byte
@@ -62,7 +59,6 @@ func verifySSH(text []byte, signature string) (ssh.PublicKey, error) {
 	return key, nil
 }
 
-// signedText returns what a key signs of a text whose digest is sum.
 func signedText(hash string, sum []byte) []byte {
 	return append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", hash, string(sum)})...)
 }

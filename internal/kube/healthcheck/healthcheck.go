@@ -1,7 +1,8 @@
-// Package healthcheck evaluates the health expressions of Flux's Kustomizations, as kustomize-controller does.
+// Package healthcheck evaluates health expressions of Flux's Kustomizations like
+// kustomize-controller.
 //
-// What the package keeps true: an object whose controller has not observed its generation is in progress,
-// whatever the expressions say; then the expressions are asked in the order of Flux's RFC 9: in progress, failed,
+// What the package keeps true: an object whose controller has not observed its generation is in
+// progress. Otherwise the expressions apply in the order of Flux's RFC 9: in progress, failed,
 // current.
 package healthcheck
 
@@ -61,7 +62,7 @@ func Compile(e kubeobject.HealthExpr) (*Check, error) {
 	return c, nil
 }
 
-// Evaluate returns the health of an object as it is decoded from JSON.
+// Evaluate returns the health of an object decoded from JSON.
 func (c *Check) Evaluate(object map[string]any) (Status, error) {
 	if observed, ok := findNumber(object, "status", "observedGeneration"); ok {
 		if generation, ok := findNumber(object, "metadata", "generation"); ok && observed != generation {
@@ -84,7 +85,6 @@ func (c *Check) Evaluate(object map[string]any) (Status, error) {
 	return InProgress, nil
 }
 
-// findNumber returns a number in a field of an object.
 func findNumber(object map[string]any, field, name string) (float64, bool) {
 	within, _ := object[field].(map[string]any)
 	number, ok := within[name].(float64)

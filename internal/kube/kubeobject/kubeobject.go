@@ -1,7 +1,7 @@
-// Package kubeobject holds the parts that the rendered objects of Kubernetes have in common, as they
-// are encoded: metadata, references, conditions of health, and the file that lists what a folder holds.
+// Package kubeobject holds common parts of rendered Kubernetes objects: metadata, references,
+// health checks and kustomize's file.
 //
-// The order of the fields is the order in which they are written.
+// The order of fields is the order of the output.
 package kubeobject
 
 import "regexp"
@@ -14,7 +14,7 @@ type Object[S any] struct {
 	Spec       S        `yaml:"spec,omitempty"`
 }
 
-// Metadata says what an object is called.
+// Metadata is an object's metadata.
 type Metadata struct {
 	Name        string            `yaml:"name"`
 	Namespace   string            `yaml:"namespace,omitempty"`
@@ -22,7 +22,7 @@ type Metadata struct {
 	Annotations map[string]string `yaml:"annotations,omitempty"`
 }
 
-// A Reference names another object. Without a kind or a namespace, these follow from where it stands.
+// A Reference names another object. Kind and namespace may follow from the context.
 type Reference struct {
 	Kind      string `yaml:"kind,omitempty"`
 	Name      string `yaml:"name"`
@@ -32,8 +32,7 @@ type Reference struct {
 // FluxKustomization is the API version of Flux's Kustomization.
 const FluxKustomization = "kustomize.toolkit.fluxcd.io/v1"
 
-// A HealthExpr is an entry of healthCheckExprs in Flux's Kustomization: when an object of a kind counts
-// as failed, as in progress, and as ready, in CEL.
+// A HealthExpr is an entry of healthCheckExprs in Flux's Kustomization, in CEL.
 type HealthExpr struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string `yaml:"kind"`
@@ -42,20 +41,21 @@ type HealthExpr struct {
 	Current    string `yaml:"current"`
 }
 
-// SealPrefix begins the names of seals: folders that Flux's Kustomizations name in components, each with a digest
-// of the Kustomization and its objects.
+// SealPrefix begins the names of seals: folders in components of Flux's Kustomizations, named by a
+// digest of the Kustomization and its objects.
 const SealPrefix = "seal-"
 
 var (
 	sealName = regexp.MustCompile(`\b` + SealPrefix + `[0-9a-f]{10}\b`)
-	// ownFolder matches that a folder is missing which only Fairlead has Kustomizations of: the objects of a
-	// component, of a deployment target or of a part of a cluster, and a step of a manifest of clusters.
+	// ownFolder matches the error of a missing folder that only Fairlead's Kustomizations use:
+	// objects of a component, of a deployment target or of a part of a cluster, or a step of a
+	// clusters manifest.
 	ownFolder = regexp.MustCompile(`^kustomization path not found: .*/(objects|[1-4]0-[a-z]+)(/[^/:]+)?: no such file or directory$`)
 )
 
-// IsOutdated reports whether the condition or the event of a Flux Kustomization says that its seal, or its folder,
-// is not in the source. It is the one of before then, and says nothing of the revision: what applies it replaces or
-// removes it in a moment.
+// IsOutdated reports whether a condition or event of a Flux Kustomization says that its seal or
+// folder is missing. The Kustomization is an old version that is about to be replaced or removed,
+// so this says nothing about the revision.
 func IsOutdated(reason, message string) bool {
 	return reason == "BuildFailed" && sealName.MatchString(message) || reason == "ArtifactFailed" && ownFolder.MatchString(message)
 }
@@ -63,15 +63,15 @@ func IsOutdated(reason, message string) bool {
 // KustomizationFile is the name of a [Kustomization] in its folder.
 const KustomizationFile = "kustomization.yaml"
 
-// A Kustomization is kustomize's: the file that lists what Flux applies of a folder. Without it, Flux
-// applies all files, those of the folders below included.
+// A Kustomization is kustomize's file that lists what Flux applies. Without it, Flux applies all
+// files, including subfolders.
 type Kustomization struct {
 	APIVersion string   `yaml:"apiVersion"`
 	Kind       string   `yaml:"kind"`
 	Resources  []string `yaml:"resources"`
 }
 
-// NewKustomization returns the kustomization of a folder: the files and folders that belong to it.
+// NewKustomization returns the kustomization of the given files and folders.
 func NewKustomization(resources []string) Kustomization {
 	return Kustomization{APIVersion: "kustomize.config.k8s.io/v1beta1", Kind: "Kustomization", Resources: resources}
 }

@@ -20,25 +20,23 @@ import (
 
 const hintObjects = "every object needs apiVersion, kind and metadata.name, and values that JSON has"
 
-// checker follows a kustomization through everything that it names. Its methods
-// return the number of bytes that krusty would read, and report why it must not.
+// checker follows everything that a kustomization names. Its methods return the bytes that krusty
+// would read, and report what it must not read.
 type checker struct {
 	files       tree.Tree
 	factory     *resmap.Factory
-	reached     map[string][]byte // what krusty will read, by path
-	sizes       map[string]int    // of kustomizations with all that they include, by folder
-	openFolders []string          // the folders that the walk is in
-	setsSchema  bool              // some kustomization sets kyaml's global schema
+	reached     map[string][]byte
+	sizes       map[string]int // of kustomizations with their includes, by folder
+	openFolders []string
+	setsSchema  bool // a kustomization sets kyaml's global schema
 	problems    problem.List
 }
 
-// kustomization is the decoded text of a kustomization file.
 type kustomization struct {
 	*source
 	spec *types.Kustomization
 }
 
-// checkRoot checks the kustomization that is to be built.
 func (c *checker) checkRoot(top *source) kustomization {
 	e := tree.Dir("", c.files)
 	if top.dir != "" {
@@ -60,13 +58,12 @@ func (c *checker) checkRoot(top *source) kustomization {
 	return k
 }
 
-// checkIncluded checks a kustomization that another one names.
 func (c *checker) checkIncluded(r nameRef, dir string, folder tree.Tree) int {
 	if size, done := c.sizes[dir]; done {
 		return size
 	}
 	if len(c.openFolders) > maxInput/includeCost {
-		return sizeCap // it is too much already, whatever follows
+		return sizeCap
 	}
 	if slices.ContainsFunc(c.openFolders, func(o string) bool { return isWithin(o, dir) }) {
 		c.refuseRef(r, "a kustomization can include folders beside it and below it",
@@ -85,7 +82,6 @@ func (c *checker) checkIncluded(r nameRef, dir string, folder tree.Tree) int {
 	return c.sizes[dir]
 }
 
-// kustomizationFiles returns the entries of a folder that kustomize takes for a kustomization.
 func (c *checker) kustomizationFiles(folder tree.Tree) []tree.Entry {
 	var found []tree.Entry
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
@@ -96,8 +92,6 @@ func (c *checker) kustomizationFiles(folder tree.Tree) []tree.Entry {
 	return found
 }
 
-// readKustomization reads the kustomization of a folder that has one, and completes the
-// source.
 func (c *checker) readKustomization(s *source, folder tree.Tree) (k kustomization, size int, ok bool) {
 	found := c.kustomizationFiles(folder)
 	s.file = path.Join(s.dir, found[0].Name)
@@ -118,7 +112,7 @@ func (c *checker) readKustomization(s *source, folder tree.Tree) (k kustomizatio
 	}
 	s.docs = docs
 	if size > maxInput {
-		return k, size, true // do not decode what expands like this
+		return k, size, true
 	}
 	if err := k.spec.Unmarshal(data); err != nil {
 		c.refuseDecode(s, err)
@@ -127,8 +121,6 @@ func (c *checker) readKustomization(s *source, folder tree.Tree) (k kustomizatio
 	return k, size, true
 }
 
-// refuseDecode reports that a kustomization has other fields or types than it
-// should.
 func (c *checker) refuseDecode(s *source, err error) {
 	message := strings.TrimPrefix(oneLine(err.Error()), "invalid Kustomization: json: ")
 	if _, field, unknown := strings.Cut(message, "unknown field "); unknown {
@@ -145,7 +137,6 @@ func (c *checker) refuseDecode(s *source, err error) {
 	c.refuseFile(s.newRef("", ""), s.file, 0, "look the field up in the documentation of kustomize", "the kustomization cannot be read: %s", message)
 }
 
-// checkContents checks everything that the kustomization names.
 func (c *checker) checkContents(k kustomization, text int) int {
 	c.openFolders = append(c.openFolders, k.dir)
 	defer func() { c.openFolders = c.openFolders[:len(c.openFolders)-1] }()
@@ -214,14 +205,14 @@ func (c *checker) checkResource(r nameRef) int {
 		err = c.checkReadable(e.Data)
 	}
 	if err != nil {
-		message, _, _ := strings.Cut(oneLine(err.Error()), " in object {{") // Go's print of the object
+		message, _, _ := strings.Cut(oneLine(err.Error()), " in object {{")
 		c.refuseFile(r, at, errorLine(err), cmp.Or(syntaxHint(err), hintObjects), "kustomize cannot read the file: %s", message)
 	}
 	return size
 }
 
-// checkReadable returns an error if krusty cannot read a text as objects, or cannot print them,
-// which ends the process in some parts of krusty.
+// checkReadable also checks that krusty can print the objects; otherwise parts of it end the
+// process.
 func (c *checker) checkReadable(text []byte) error {
 	objects, err := c.factory.NewResMapFromBytes(text)
 	if err != nil {
@@ -269,13 +260,11 @@ func (c *checker) checkKeyValues(s *source, generator string, from types.KvPairS
 	return size
 }
 
-// checkRawFile checks a file that krusty does not parse.
 func (c *checker) checkRawFile(r nameRef) int {
 	_, data, _ := c.readFile(r)
 	return len(data)
 }
 
-// checkData checks a file that krusty parses as something else than objects.
 func (c *checker) checkData(r nameRef) (docs []*yaml.Node, size int) {
 	at, data, ok := c.readFile(r)
 	if !ok {

@@ -14,20 +14,18 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// separator is a line at which kyaml cuts a text into documents before it parses
-// them, if nothing or a comment follows; a plain one is one for YAML too. kyaml
-// also trims what is a space in Unicode, and needs none before a comment. There
-// the parser would see other documents than kyaml, and a check of the former would
-// not cover the latter.
+// kyaml cuts a text into documents at lines that match separator, even with Unicode spaces or a
+// comment without space. Only plainSeparator is also a separator in YAML. For others, the parser
+// would check other documents than kyaml reads.
 var (
 	separator      = regexp.MustCompile(`(?m)^---.*$`)
 	plainSeparator = regexp.MustCompile(`^---([ \t]*\r?$|[ \t]+[!-~])`)
 )
 
-// findOddity returns an error if kyaml might read the text otherwise than the parser does.
+// findOddity returns an error if kyaml may read the text differently from the parser.
 func findOddity(text []byte) *syntaxError {
 	if !utf8.Valid(text) {
-		return &syntaxError{0, "it is not UTF-8"} // the parser takes UTF-16 as well
+		return &syntaxError{0, "it is not UTF-8"} // the parser also accepts UTF-16
 	}
 	for _, at := range separator.FindAllIndex(text, -1) {
 		if !plainSeparator.Match(text[at[0]:at[1]]) {
@@ -37,8 +35,8 @@ func findOddity(text []byte) *syntaxError {
 	return nil
 }
 
-// parseDocuments reads YAML with the parser that krusty uses, and returns the size of the
-// text with every alias written out, as krusty writes them out.
+// parseDocuments uses krusty's parser, and returns the size with all aliases expanded, as krusty
+// does.
 func parseDocuments(text []byte) (docs []*yaml.Node, size int, err error) {
 	if odd := findOddity(text); odd != nil {
 		return nil, 0, odd
@@ -50,7 +48,7 @@ func parseDocuments(text []byte) (docs []*yaml.Node, size int, err error) {
 			break
 		} else if err != nil {
 			found := lineInMessage.FindStringSubmatch(err.Error())
-			line, _ := strconv.Atoi(found[1]) // 0 if there is none, or too many digits
+			line, _ := strconv.Atoi(found[1])
 			return nil, 0, &syntaxError{line, err.Error()[len(found[0]):]}
 		}
 		docs = append(docs, doc)
@@ -65,8 +63,8 @@ func parseDocuments(text []byte) (docs []*yaml.Node, size int, err error) {
 	return docs, len(text) + size - e.written, nil
 }
 
-// measureData returns the size of a text with every alias written out. JSON has no
-// aliases, and has escapes that YAML does not know.
+// measureData returns the size with all aliases expanded. JSON has none, and has escapes that YAML
+// lacks.
 func measureData(text []byte) (size int, err error) {
 	if json.Valid(text) {
 		return len(text), nil
@@ -75,25 +73,22 @@ func measureData(text []byte) (size int, err error) {
 	return size, err
 }
 
-// expansion counts the bytes of nodes with every alias replaced by what it
-// stands for.
 type expansion struct {
-	written int                // bytes of the nodes of the text itself
-	sizes   map[*yaml.Node]int // of anchored nodes that are counted
-	cycle   *yaml.Node         // an alias inside of its own target
+	written int
+	sizes   map[*yaml.Node]int // of counted anchors
+	cycle   *yaml.Node         // an alias in its own target
 }
 
 const (
-	// nodeCost is what a node counts besides its text: about what it takes in
-	// memory, beyond what the text took that it comes from.
+	// nodeCost is a node's memory in addition to its text.
 	nodeCost = 64
-	// sizeCap is beyond every limit, and a sum of two does not overflow.
+	// sizeCap is above every limit; twice it does not overflow.
 	sizeCap = 1 << 30
 )
 
 func (e *expansion) nodeSize(n *yaml.Node) int {
 	if n.Kind == yaml.AliasNode {
-		// What it stands for is before it in the text. A node that is not yet counted contains it.
+		// An anchor precedes its aliases. One that is not counted yet contains the alias.
 		size, counted := e.sizes[n.Alias]
 		if !counted {
 			e.cycle = n
@@ -111,7 +106,6 @@ func (e *expansion) nodeSize(n *yaml.Node) int {
 	return size
 }
 
-// syntaxError is a parser's error with its line; 0 if that is not known.
 type syntaxError struct {
 	line    int
 	message string
@@ -123,7 +117,6 @@ var lineInMessage = regexp.MustCompile(`^(?:yaml: line (\d+): )?`)
 
 const hintSyntax = "check the indentation and the quotes in and above this line"
 
-// syntaxHint returns the hint for a text that cannot be parsed; "" for other errors.
 func syntaxHint(err error) string {
 	if syntax := (*syntaxError)(nil); errors.As(err, &syntax) {
 		return hintSyntax
@@ -131,7 +124,6 @@ func syntaxHint(err error) string {
 	return ""
 }
 
-// errorLine returns the line of a syntax error; 0 if it is not known.
 func errorLine(err error) int {
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
@@ -140,7 +132,6 @@ func errorLine(err error) int {
 	return 0
 }
 
-// mappingPairs yields the keys and values of a mapping, or of a document that is one.
 func mappingPairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(k, v *yaml.Node) bool) {
 		if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {

@@ -6,9 +6,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// FoldedText returns what becomes of the text of a folded scalar (>) when kustomize
-// reads an object: it is written and read again, and gets a line break before a line
-// that is indented more, and one more at the end if it keeps those at its end.
+// FoldedText returns what kustomize makes of a folded scalar (>) by writing and rereading it. It
+// adds a line break before a more indented line, and one at the end if the scalar keeps final
+// breaks.
 func FoldedText(text string) (string, error) {
 	const key = "text"
 	object := yaml.NewMapRNode(nil)

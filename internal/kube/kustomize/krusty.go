@@ -12,10 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mount is where the root of the tree is in krusty's file system.
 const mount = "/the-repository"
 
-// buildObjects builds the kustomization with the given files and no others.
 func buildObjects(root kustomization, files map[string][]byte) ([]Object, error) {
 	built, err := runKrusty(root.dir, files)
 	if err != nil {
@@ -46,10 +44,9 @@ func runKrusty(dir string, files map[string][]byte) (resmap.ResMap, error) {
 	return krusty.MakeKustomizer(options).Run(disk, path.Join(mount, dir))
 }
 
-// findOrigins finds the file of each object by building once more, with kustomize's
-// annotations of the origin. The objects of that build are not used: patches and
-// replacements see the annotations, which can change what they do. If that build
-// does not have the same objects, the file is the kustomization.
+// findOrigins finds the file of each object with a second build that has origin annotations. Its
+// objects are not used: patches and replacements see the annotations. If the builds differ, the
+// file is the kustomization.
 func findOrigins(root kustomization, files map[string][]byte, built resmap.ResMap) []string {
 	origins := slices.Repeat([]string{root.file}, built.Size())
 	traced, err := runKrusty(root.dir, withOrigins(root, files))
@@ -61,15 +58,13 @@ func findOrigins(root kustomization, files map[string][]byte, built resmap.ResMa
 		if err != nil || origin == nil || r.CurId() != built.Resources()[i].CurId() {
 			continue
 		}
-		if from := origin.Path + origin.ConfiguredIn; from != "" { // never both
+		if from := origin.Path + origin.ConfiguredIn; from != "" {
 			origins[i] = path.Join(root.dir, from)
 		}
 	}
 	return origins
 }
 
-// withOrigins returns the files with a root kustomization that asks for origins; the
-// files unchanged, if it cannot be written.
 func withOrigins(root kustomization, files map[string][]byte) map[string][]byte {
 	spec := *root.spec
 	spec.BuildMetadata = append(slices.Clone(spec.BuildMetadata), types.OriginAnnotations)

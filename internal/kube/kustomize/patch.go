@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// checkPatches checks the patches and replacements.
 func (c *checker) checkPatches(k kustomization) int {
 	size := 0
 	for _, p := range k.spec.Patches {
@@ -28,7 +27,6 @@ func (c *checker) checkPatches(k kustomization) int {
 	return size
 }
 
-// checkPatch checks a patch that is a file or inline, by the field that it is in.
 func (c *checker) checkPatch(s *source, field, path, inline string) int {
 	size := 0
 	if path != "" {
@@ -44,8 +42,7 @@ func (c *checker) checkPatch(s *source, field, path, inline string) int {
 	return size
 }
 
-// checkStrategicPatch checks a patch that is inline, if it can be parsed as objects,
-// and the path of a file otherwise.
+// checkStrategicPatch takes text that parses as objects as inline, and other text as a path.
 func (c *checker) checkStrategicPatch(r nameRef) int {
 	if inline, size := c.isInline(r); inline {
 		return size
@@ -65,7 +62,6 @@ func (c *checker) checkPatchFile(r nameRef) int {
 	return size
 }
 
-// measurePatch returns the size of a patch, and an error if krusty cannot read it.
 func (c *checker) measurePatch(text []byte) (size int, err error) {
 	size, err = measureData(text)
 	if err == nil {
@@ -74,8 +70,7 @@ func (c *checker) measurePatch(text []byte) (size int, err error) {
 	return size, err
 }
 
-// checkPrintable returns an error if the objects of a patch cannot be printed. A text that is
-// not objects may be a JSON patch, which krusty checks.
+// checkPrintable ignores text that is not objects: it may be a JSON patch, which krusty checks.
 func (c *checker) checkPrintable(text []byte, size int) error {
 	if size > maxInput {
 		return nil
@@ -92,8 +87,8 @@ func (c *checker) checkPrintable(text []byte, size int) error {
 	return nil
 }
 
-// isInline reports whether krusty takes the value for objects and not for a
-// path. What cannot be parsed is a path, if it is short enough for one.
+// isInline reports whether krusty takes the value for objects. Text that cannot be parsed is a
+// path, unless it has several lines.
 func (c *checker) isInline(r nameRef) (inline bool, size int) {
 	text := []byte(r.value)
 	size, err := measureData(text)

@@ -18,13 +18,11 @@ const (
 	hintLink   = "put the file itself in its place"
 )
 
-// userName is how an address like git@host:path begins, for krusty.
 var userName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*@`)
 
-// isRemote reports whether krusty might take the name for a URL or a Git
-// repository. It would do so even if there is a folder of that name: hence this
-// is wider than what krusty looks for, and the colon alone is enough. A name
-// that starts with a dot has neither scheme nor user nor host.
+// isRemote reports whether krusty might take the name for a URL or a Git repository, even if a
+// folder has that name. It is wider than krusty's rule: a colon suffices. A name that starts with a
+// dot has neither scheme nor user nor host.
 func isRemote(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return false
@@ -33,8 +31,8 @@ func isRemote(name string) bool {
 		strings.HasPrefix(strings.ToLower(name), "github.com/")
 }
 
-// findEntry looks a name up, from the kustomization's folder, and returns its path and its entry.
-// It reports a name that a build may not read, and returns false.
+// findEntry looks a name up from the kustomization's folder, and reports names that a build must
+// not read.
 func (c *checker) findEntry(r nameRef) (at string, e tree.Entry, ok bool) {
 	name := text.Shorten(r.value, 80)
 	at = path.Join(r.dir, r.value)
@@ -86,7 +84,6 @@ func entryNames(t tree.Tree) []string {
 	return all
 }
 
-// readFile looks a file up and marks it as one that krusty will read.
 func (c *checker) readFile(r nameRef) (at string, data []byte, ok bool) {
 	at, e, ok := c.findEntry(r)
 	if !ok {
@@ -95,7 +92,6 @@ func (c *checker) readFile(r nameRef) (at string, data []byte, ok bool) {
 	return c.takeFile(r, at, e)
 }
 
-// takeFile marks a file as one that krusty will read.
 func (c *checker) takeFile(r nameRef, at string, e tree.Entry) (string, []byte, bool) {
 	switch {
 	case e.IsDir():
@@ -109,7 +105,6 @@ func (c *checker) takeFile(r nameRef, at string, e tree.Entry) (string, []byte, 
 	return "", nil, false
 }
 
-// isWithin reports whether a path is a folder or in it.
 func isWithin(path, folder string) bool {
 	return folder == "" || path == folder || strings.HasPrefix(path, folder+"/")
 }

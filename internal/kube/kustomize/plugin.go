@@ -12,8 +12,8 @@ const (
 	hintPlugin = "use the transformers that are part of kustomize (apiVersion: builtin)"
 )
 
-// checkPlugins checks the generators, transformers and validators: each is the path
-// of a file, or inline YAML, and configures something that is part of kustomize.
+// checkPlugins accepts only builtin generators, transformers and validators, as files or inline
+// YAML.
 func (c *checker) checkPlugins(k kustomization) int {
 	size := 0
 	for _, f := range []struct {
@@ -47,14 +47,13 @@ func (c *checker) checkPlugin(r nameRef) int {
 	return size + c.checkConfigs(r, &source{dir: r.dir, file: at, docs: docs}, "", data, size)
 }
 
-// checkConfigs checks the objects that configure plugins in a text of the source.
 func (c *checker) checkConfigs(r nameRef, s *source, prefix string, text []byte, size int) int {
 	if size > maxInput {
 		return 0
 	}
 	objects, err := c.factory.NewResMapFromBytes(text)
 	if err != nil {
-		// Inline, krusty would now take the text for a path.
+		// Inline, krusty would now try the text as a path.
 		c.refuseRef(r, hintObjects, "kustomize cannot read it: %s", oneLine(err.Error()))
 		return 0
 	}
@@ -64,8 +63,7 @@ func (c *checker) checkConfigs(r nameRef, s *source, prefix string, text []byte,
 	return size
 }
 
-// pluginConfig has every field by which a plugin of kustomize names a file or
-// holds text that is parsed again.
+// pluginConfig has every field in which a builtin plugin names a file or holds text to parse.
 type pluginConfig struct {
 	Path           string                      `json:"path"`
 	Paths          []types.PatchStrategicMerge `json:"paths"`
@@ -112,7 +110,7 @@ func (c *checker) checkConfig(s *source, prefix string, o *resource.Resource) in
 	return size
 }
 
-// isBuiltin reports, if not, that the plugin is a program.
+// isBuiltin reports plugins that are programs.
 func (c *checker) isBuiltin(r nameRef, o *resource.Resource) bool {
 	for _, key := range []string{"config.kubernetes.io/function", "config.k8s.io/function"} {
 		if _, ok := o.GetAnnotations()[key]; ok {

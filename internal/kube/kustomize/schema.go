@@ -11,18 +11,15 @@ import (
 
 const (
 	hintRef = "write the referenced type out, up to the depth that is needed"
-	// maxTypes is how many types a file of CRDs may come to, when each counts as
-	// often as it is referenced. krusty follows every reference.
+	// maxTypes bounds the types of a CRD file with references expanded: krusty follows each.
 	maxTypes = 10_000
 )
 
-// plainRef is a reference that means itself, however it is normalised.
+// plainRef is unchanged by normalization.
 var plainRef = regexp.MustCompile(`^(#/definitions/)?\w[\w.-]*(/\w[\w.-]*)*$`)
 
-// definition is a reference to a whole definition of the same file.
 var definition = regexp.MustCompile(`^#/definitions/\w[\w.-]*$`)
 
-// checkSchemaFiles checks configurations, CRDs and OpenAPI schemas.
 func (c *checker) checkSchemaFiles(k kustomization) int {
 	size := 0
 	for _, name := range k.spec.Configurations {
@@ -47,9 +44,8 @@ func (c *checker) checkSchemaFiles(k kustomization) int {
 	return size
 }
 
-// checkTypes reports references between the types of a CRD file that krusty
-// would follow for ever: it follows all of them, and the stack that overflows
-// takes the process with it.
+// checkTypes reports cyclic references in a CRD file: krusty would follow them until the stack
+// overflows, which ends the process.
 func (c *checker) checkTypes(r nameRef, docs []*yaml.Node) {
 	types := map[string][]string{}
 	for _, doc := range docs {
@@ -65,7 +61,6 @@ func (c *checker) checkTypes(r nameRef, docs []*yaml.Node) {
 	c.checkCircles(r, "types", types)
 }
 
-// checkCircles reports types of a file that refer to each other without end.
 func (c *checker) checkCircles(r nameRef, what string, types map[string][]string) {
 	w := typeWalk{types: types, sizes: map[string]int{}}
 	for name := range types {
@@ -76,7 +71,6 @@ func (c *checker) checkCircles(r nameRef, what string, types map[string][]string
 	}
 }
 
-// typeWalk counts types with every reference followed.
 type typeWalk struct {
 	types map[string][]string
 	sizes map[string]int
@@ -86,7 +80,7 @@ func (w *typeWalk) typeSize(name string) int {
 	if size, known := w.sizes[name]; known {
 		return size
 	}
-	w.sizes[name] = maxTypes + 1 // what it is to its own references
+	w.sizes[name] = maxTypes + 1 // a cycle counts as too many
 	size := 1
 	for _, target := range w.types[name] {
 		size = min(size+w.typeSize(target), maxTypes+1)
@@ -95,9 +89,8 @@ func (w *typeWalk) typeSize(name string) int {
 	return size
 }
 
-// checkDefinitions reports definitions of an OpenAPI schema that are only a
-// reference to each other: kyaml resolves such a chain to its end. Other
-// references are resolved one by one, as an object needs them.
+// checkDefinitions reports cycles of definitions that are only references: kyaml resolves such
+// chains to the end. Other references are resolved on demand.
 func (c *checker) checkDefinitions(r nameRef, docs []*yaml.Node) {
 	targets := map[string][]string{}
 	for _, doc := range docs {
@@ -122,8 +115,7 @@ func (c *checker) checkDefinitions(r nameRef, docs []*yaml.Node) {
 	c.checkCircles(r, "definitions", targets)
 }
 
-// collectReferences returns the values of all $ref in a node; false if one of them is
-// not allowed, or hidden behind an alias.
+// collectReferences returns all $ref values, or false if one is not allowed or behind an alias.
 func collectReferences(n *yaml.Node, allowed *regexp.Regexp) (refs []string, ok bool) {
 	if n.Kind == yaml.AliasNode {
 		return nil, false

@@ -2,13 +2,11 @@ package manifest
 
 import "gopkg.in/yaml.v3"
 
-// maxRepeated is how many nodes a document may gain through its aliases. Files
-// that people mean have a few hundred; a few lines of aliases to aliases make
+// maxRepeated bounds the nodes that aliases add. Real files have a few hundred; nested aliases make
 // billions.
 const maxRepeated = 100_000
 
-// checkExpansion returns an error if a document expands without bound. It must be called before a
-// document is walked through its aliases.
+// checkExpansion must be called before following aliases.
 func checkExpansion(root *yaml.Node) *Finding {
 	e := expansion{sizes: map[*yaml.Node]int{}}
 	size := e.nodeSize(root)
@@ -21,16 +19,15 @@ func checkExpansion(root *yaml.Node) *Finding {
 	return nil
 }
 
-// expansion counts nodes with every alias replaced by what it stands for.
 type expansion struct {
-	written int                // nodes in the text
-	sizes   map[*yaml.Node]int // of anchored nodes; underWay while they are counted
-	cycle   *yaml.Node         // an alias inside of its own target
+	written int
+	sizes   map[*yaml.Node]int // of anchors; counting while in progress
+	cycle   *yaml.Node
 }
 
 const (
 	counting = -1
-	// sizeCap is far beyond maxRepeated, and doubles without overflow.
+	// sizeCap is far above maxRepeated, and doubles without overflow.
 	sizeCap = 1 << 30
 )
 
@@ -53,9 +50,8 @@ func (e *expansion) nodeSize(n *yaml.Node) int {
 	return size
 }
 
-// aliasSize returns the size of the node that an alias stands for. An anchor stands before its
-// aliases, so that the size is known or being counted; unless the anchor is in an earlier
-// document, which yaml.v3 allows.
+// aliasSize handles anchors of an earlier document, which yaml.v3 allows. Otherwise an anchor
+// precedes its aliases.
 func (e *expansion) aliasSize(n *yaml.Node) int {
 	size, known := e.sizes[n.Alias]
 	if !known {

@@ -15,18 +15,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// Object is one YAML document, or one item of a list that a document is.
+// Object is a YAML document, or an item of a list.
 type Object struct {
-	// APIVersion, Kind, Namespace and Name are "" where the text has none. A
-	// document that is not a mapping has none of them.
+	// APIVersion, Kind, Namespace and Name are "" if missing.
 	APIVersion, Kind, Namespace, Name string
-	// Line counts from 1, from the start of the text.
-	Line int
-	// Node is the mapping, or whatever else the document is; never an alias.
+	Line                              int
+	// Node is never an alias. It is not a mapping if the document is not.
 	Node *yaml.Node
 }
 
-// displayName returns "Kind/name", as far as they are known.
 func (o Object) displayName() string {
 	if o.Kind != "" && o.Name != "" {
 		return o.Kind + "/" + o.Name
@@ -34,10 +31,9 @@ func (o Object) displayName() string {
 	return o.Kind
 }
 
-// Decode returns the objects of text in their order. Empty documents are left
-// out, and objects whose kind ends in "List" are replaced by their items. The
-// error is the finding of [Check] with its line, for text that is not UTF-8, is
-// not YAML, or expands without bound; duplicate keys are no error here.
+// Decode returns the objects of text, without empty documents and with lists replaced by their
+// items. The error is a [Finding] for text that is not UTF-8, is not YAML, or expands without
+// bound. Duplicate keys are allowed.
 func Decode(text []byte) ([]Object, error) {
 	documents, err := Documents("the text", text, nil)
 	if err != nil {
@@ -53,8 +49,7 @@ func Decode(text []byte) ([]Object, error) {
 	return objects, nil
 }
 
-// cancelable is a text that ends with an error once it is canceled: the decoder reads it bit
-// by bit.
+// cancelable makes the decoder fail once canceled.
 type cancelable struct {
 	text     io.Reader
 	canceled func() bool
@@ -62,7 +57,6 @@ type cancelable struct {
 
 var errCanceled = errors.New("yaml: canceled")
 
-// Read reads some of the text.
 func (c *cancelable) Read(p []byte) (int, error) {
 	if c.canceled() {
 		return 0, errCanceled
@@ -70,10 +64,9 @@ func (c *cancelable) Read(p []byte) (int, error) {
 	return c.text.Read(p)
 }
 
-// Documents returns the root nodes of a text's documents that are not empty, up to the first
-// document that cannot be read, with a finding about it; nil if all can be read. It ends early,
-// with some finding, once canceled reports true; a nil canceled never does. The findings call the text what, as in "the
-// file".
+// Documents returns the root nodes of non-empty documents, and a finding about the first one that
+// cannot be read. It ends early once canceled, if not nil, reports true. Findings call the text
+// what, such as "the file".
 func Documents(what string, text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
 	if line := InvalidLine(text); line > 0 {
 		return nil, &Finding{Line: line, Summary: what + " is not UTF-8", Hint: hintEncoding}
@@ -100,17 +93,14 @@ func Documents(what string, text []byte, canceled func() bool) ([]*yaml.Node, *F
 	return roots, &Finding{Line: max(line, 1), Summary: what + " is not YAML: " + err.Error()[len(place[0]):], Hint: hintSyntax}
 }
 
-// messagePrefix matches the beginning of yaml.v3's messages. Its line is often
-// that of the block around the mistake, and serves only where the right one
-// costs too much.
+// messagePrefix matches yaml.v3's prefix. Its line often belongs to the enclosing block, so it is
+// used only for large texts.
 var messagePrefix = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
-// maxSearched is the length of text up to which the line of a mistake is
-// searched for, by decoding the text a dozen times or two.
+// maxSearched bounds texts that are decoded repeatedly to find the line of an error.
 const maxSearched = 1 << 20
 
-// decodeAll turns the decoder's panics into errors: it has some left, which
-// odd comments and line breaks can reach.
+// decodeAll recovers the decoder's panics on odd comments and line breaks.
 func decodeAll(text io.Reader) (roots []*yaml.Node, err error) {
 	defer func() {
 		if recover() != nil {
@@ -134,7 +124,7 @@ func decodeAll(text io.Reader) (roots []*yaml.Node, err error) {
 	}
 }
 
-// InvalidLine returns the first line of a text that is not UTF-8; 0 if all are.
+// InvalidLine returns the first line that is not UTF-8, or 0.
 func InvalidLine(text []byte) int {
 	if utf8.Valid(text) {
 		return 0
@@ -153,8 +143,7 @@ func InvalidLine(text []byte) int {
 	return line
 }
 
-// errorLine finds the line that makes the decoder fail with err: the last line
-// of the shortest beginning of the text that fails in the same way.
+// errorLine returns the last line of the shortest prefix that fails with the same error.
 func errorLine(text []byte, err error) int {
 	var ends []int
 	for i, c := range text {
@@ -169,9 +158,8 @@ func errorLine(text []byte, err error) int {
 	return before + 1
 }
 
-// splitLists returns the object that n is, or the items of the list that it is.
-// Items of a list of one kind need not repeat their apiVersion and kind: an object
-// without a kind gets those of its list.
+// splitLists returns n, or the items of the list n. Items without a kind get their list's
+// apiVersion and kind.
 func splitLists(n *yaml.Node, apiVersion, kind string) []Object {
 	n = yamldoc.ResolveAlias(n)
 	_, metadata := yamldoc.LookUpPair(n, "metadata")
@@ -194,13 +182,11 @@ func splitLists(n *yaml.Node, apiVersion, kind string) []Object {
 	return objects
 }
 
-// textAt returns the text of a key of a mapping; "" if there is none.
 func textAt(n *yaml.Node, key string) string {
 	_, value := yamldoc.LookUpPair(n, key)
 	return scalarText(value)
 }
 
-// scalarText returns the text of a scalar; "" for null and all other nodes.
 func scalarText(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 		return ""

@@ -1,16 +1,13 @@
-// Package manifest reads rendered Kubernetes text: which objects it holds, and what makes it
-// unfit for a GitOps repository.
+// Package manifest reads rendered Kubernetes text and finds what makes it unfit for a GitOps
+// repository.
 //
-// Unfit is text that is not UTF-8, is not YAML, has a key twice in one
-// mapping, expands without bound through aliases, or shows a Secret in plain
-// text. Everything else is fit: any number of documents, documents that are no
-// Kubernetes objects, comments only, nothing at all.
+// Unfit is text that is not UTF-8 or not YAML (gopkg.in/yaml.v3), has duplicate keys, expands
+// without bound, or shows a Secret in plain text. Everything else is fit, including text without
+// Kubernetes objects.
 //
-// YAML means what gopkg.in/yaml.v3 reads. Since hundreds of thousands of files
-// are checked in one run, [Check] first asks a small reader that knows only the
-// plain style in which such files are written. What the package keeps true: a
-// text that the small reader accepts is one that the full check has no finding
-// for; any other text is left to the full check. A fuzz test compares the two.
+// Because one run checks hundreds of thousands of files, [Check] first tries a small reader for the
+// usual plain style. What the package keeps true: the full check has no finding for a text that the
+// small reader accepts. A fuzz test compares the two.
 package manifest
 
 import (
@@ -21,16 +18,14 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Finding is something that makes rendered text unfit for a GitOps repository.
+// Finding is a reason why rendered text is unfit.
 type Finding struct {
-	// Line counts from 1, from the start of the text.
 	Line int
-	// Object is what the finding is about, as "Kind/name"; "" if that is not known.
+	// Object is "Kind/name"; "" if unknown.
 	Object string
-	// Summary is one sentence, without a full stop. It never holds a value.
+	// Summary is one sentence, without a full stop. It never contains a value.
 	Summary string
-	// Hint is the remedy.
-	Hint string
+	Hint    string
 }
 
 // Error returns the line and the summary.
@@ -44,9 +39,8 @@ const (
 	hintSecret    = "encrypt it with SOPS, or use an ExternalSecret"
 )
 
-// Check reports everything that makes text unfit for a GitOps repository, in
-// the order of lines; nil when the text is fine. It allocates nothing for text
-// in the usual style.
+// Check returns everything that makes text unfit, by line. It allocates nothing for text in the
+// usual style.
 func Check(text []byte) []Finding {
 	if isSurelyFine(text) {
 		return nil
@@ -54,7 +48,6 @@ func Check(text []byte) []Finding {
 	return inspectText(text)
 }
 
-// inspectText is Check by the real decoder.
 func inspectText(text []byte) []Finding {
 	var found []Finding
 	documents, err := Documents("the text", text, nil)
@@ -82,19 +75,18 @@ func inspectDocument(root *yaml.Node) []Finding {
 	return found
 }
 
-// FindDuplicates reports the keys that a mapping below root has twice.
+// FindDuplicates reports duplicate keys of mappings below root.
 func FindDuplicates(root *yaml.Node) []Finding { return findDuplicates(root, nil) }
 
-// findDuplicates finds the keys that a mapping below root has twice. Two keys are
-// the same as yaml.v3 has it when it fills a map: if they are of one kind and
-// their text is equal, whatever their tags, and "<<" is no exception.
+// findDuplicates compares keys as yaml.v3 does when it fills a map: by kind and text, whatever
+// their tags, including "<<".
 func findDuplicates(root *yaml.Node, objects []Object) []Finding {
 	names := map[*yaml.Node]string{}
 	for _, o := range objects {
 		names[o.Node] = o.displayName()
 	}
 	var found []Finding
-	// Aliases are not followed: what they stand for is looked at where it is written.
+	// Anchors are visited where they are written, so aliases are not followed.
 	var walk func(n *yaml.Node, object string)
 	walk = func(n *yaml.Node, object string) {
 		if name, ok := names[n]; ok {

@@ -5,56 +5,47 @@ import (
 	"slices"
 )
 
-// The small reader. It goes through the text line by line and keeps a stack of
-// the block collections that are open. A function that reads a part returns
-// the offset behind it, or unsure, which ends the reading and leaves the text
-// to the decoder.
+// The small reader reads line by line with a stack of open block collections. Its functions return
+// the next offset, or undecided, which leaves the text to the decoder.
 
 const (
 	undecided = -1
-	// maxFrames and maxKeys are what fits most files and costs little to clear.
 	maxFrames = 24
 	maxKeys   = 192
-	// maxKeyLength is below the 1,024 characters at which the decoder gives up.
+	// maxKeyLength is below the decoder's limit of 1,024 characters.
 	maxKeyLength = 256
 )
 
 type frameKind uint8
 
 const (
-	// document is the lowest frame, around the root node.
 	document frameKind = iota
 	mapping
 	sequence
-	// flush is a sequence whose dashes are in the column of its mapping's keys.
+	// flush is a sequence with its dashes in the column of the mapping's keys.
 	flush
-	// flow is a collection in brackets; it has no column.
 	flow
 )
 
-// frame is a collection that is open.
 type frame struct {
 	kind   frameKind
-	column int // of its keys or dashes; -1 for the document
-	keys   int // how many keys were open when it began
-	// filter has a bit for each key of the frame, taken from its hash; a bit
-	// that is not set spares a search.
+	column int
+	keys   int
+	// filter has a bit per key hash; an unset bit saves a search.
 	filter uint64
 }
 
 type quickReader struct {
 	text []byte
-	// pending is true while the innermost collection waits for a value that
-	// may come on the next lines; if none comes, the value is null.
+	// pending means that a value may follow on the next lines; otherwise it is null.
 	pending bool
 	frames  [maxFrames]frame
-	depth   int // of frames
-	// keys are the hashes of the keys of all open mappings, outer ones first.
+	depth   int
+	// keys are the hashes of keys of all open mappings, outermost first.
 	keys     [maxKeys]uint64
 	keyCount int
 }
 
-// isSurelyFine reports whether text is surely fine. If not, the full check has to decide.
 func isSurelyFine(text []byte) bool {
 	if !isOrdinary(text) {
 		return false
@@ -70,13 +61,11 @@ func isSurelyFine(text []byte) bool {
 	return true
 }
 
-// beginDocument starts a document.
 func (q *quickReader) beginDocument() {
 	q.frames[0] = frame{kind: document, column: -1}
 	q.depth, q.keyCount, q.pending = 1, 0, true
 }
 
-// readLine reads the line that starts at i, with the lines of its block scalar.
 func (q *quickReader) readLine(i int) int {
 	column := countSpaces(q.text, i)
 	i += column
@@ -100,14 +89,11 @@ func (q *quickReader) readLine(i int) int {
 	return q.readNode(i, column)
 }
 
-// isMarker reports whether the start ("---") or the end ("...") of a document
-// stands at i.
 func (q *quickReader) isMarker(i int, c byte) bool {
 	return q.byteAt(i) == c && q.byteAt(i+1) == c && q.byteAt(i+2) == c && q.isBlank(i+3)
 }
 
-// readNode reads what stands at i, the first thing on its line: dashes, and then a
-// key with its value or a value alone.
+// readNode reads the first thing on a line: dashes, then a key with its value, or a value.
 func (q *quickReader) readNode(i, column int) int {
 	for q.byteAt(i) == '-' && q.isBlank(i+1) {
 		if !q.openSequence(column) {
@@ -126,8 +112,8 @@ func (q *quickReader) readNode(i, column int) int {
 	}
 	from, to, after := q.readKey(i)
 	if after == undecided || !q.isBlank(after) {
-		// It has its line, or the rest of it behind a dash, for itself. A document that is only
-		// a value is too rare to bother.
+		// The value must be alone on its line. A document that is only a value is too rare to
+		// support.
 		top := q.topFrame()
 		if !q.pending || column <= top.column || top.kind == document {
 			return undecided
@@ -143,8 +129,6 @@ func (q *quickReader) readNode(i, column int) int {
 	return q.readValue(after)
 }
 
-// openSequence makes the sequence with its dashes in column the innermost
-// collection.
 func (q *quickReader) openSequence(column int) bool {
 	top := q.topFrame()
 	switch {
@@ -157,8 +141,6 @@ func (q *quickReader) openSequence(column int) bool {
 	}
 }
 
-// openMapping makes the mapping with its keys in column the innermost
-// collection.
 func (q *quickReader) openMapping(column int) bool {
 	if top := q.topFrame(); top.kind == flush && top.column == column {
 		q.popFrame()
@@ -186,8 +168,6 @@ func (q *quickReader) popFrame() {
 
 func (q *quickReader) topFrame() *frame { return &q.frames[q.depth-1] }
 
-// addKey notes a key of the innermost mapping, and reports whether it is new
-// there. Two keys of one hash are taken for one key.
 func (q *quickReader) addKey(from, to int) bool {
 	if q.keyCount == maxKeys {
 		return false
@@ -203,8 +183,7 @@ func (q *quickReader) addKey(from, to int) bool {
 	return true
 }
 
-// isHarmlessKind reports whether what stands at i is the kind of an object that
-// needs no second look: neither a Secret nor a list, which may hold one.
+// isHarmlessKind returns false for a Secret, and for a list, which may contain one.
 func (q *quickReader) isHarmlessKind(i int) bool {
 	i = q.skipSpaces(i)
 	quote := q.byteAt(i)
@@ -228,7 +207,7 @@ func (q *quickReader) isHarmlessKind(i int) bool {
 	return string(kind) != "Secret" && !bytes.HasSuffix(kind, []byte("List"))
 }
 
-// byteAt returns the byte at i; the end of the text counts as the end of a line.
+// byteAt treats the end of the text as the end of a line.
 func (q *quickReader) byteAt(i int) byte {
 	if i < len(q.text) {
 		return q.text[i]
@@ -236,7 +215,7 @@ func (q *quickReader) byteAt(i int) byte {
 	return '\n'
 }
 
-// isBlank reports whether a word ends before i. Tabs are not known here.
+// isBlank does not accept tabs.
 func (q *quickReader) isBlank(i int) bool {
 	c := q.byteAt(i)
 	return c == ' ' || c == '\n'
@@ -256,7 +235,7 @@ func (q *quickReader) nextLine(i int) int {
 	return len(q.text)
 }
 
-// readLineEnd reads the rest of a line that may hold nothing but a comment.
+// readLineEnd accepts only a comment.
 func (q *quickReader) readLineEnd(i int) int {
 	if i == undecided {
 		return undecided

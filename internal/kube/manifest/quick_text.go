@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// What a byte may be in the small reader's YAML.
+// Classes of bytes in the small reader's YAML.
 const (
-	startsKey   uint8 = 1 << iota // the first byte of a key, or of a word
-	inWord                        // a byte of a word: a plain scalar in a flow collection
-	startsPlain                   // the first byte of a plain scalar
+	startsKey   uint8 = 1 << iota // starts a key or a word
+	inWord                        // in a word: a plain scalar in a flow collection
+	startsPlain                   // starts a plain scalar
 )
 
 var class = buildClasses()
@@ -30,15 +30,14 @@ func buildClasses() (table [256]uint8) {
 	return table
 }
 
-// The masks below work on eight bytes at once.
+// Masks for eight bytes at once.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// isOrdinary reports whether text holds only characters that YAML allows
-// everywhere and that mean nothing but themselves: printable ones, tabs and
-// line feeds, in UTF-8. The small reader looks at tabs itself.
+// isOrdinary accepts UTF-8 text of printable characters, tabs and line feeds, which YAML allows
+// everywhere.
 func isOrdinary(text []byte) bool {
 	for len(text) > 0 {
 		if len(text) >= 16 && findOddASCII(text)|findOddASCII(text[8:]) == 0 {
@@ -49,7 +48,7 @@ func isOrdinary(text []byte) bool {
 		if c := text[0]; c >= utf8.RuneSelf {
 			var r rune
 			r, size = utf8.DecodeRune(text)
-			switch { // control characters, line breaks of other scripts, byte order marks, and what is no character
+			switch { // control characters, other line breaks, byte order marks, non-characters
 			case r == utf8.RuneError && size == 1, r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
 				return false
 			}
@@ -61,9 +60,9 @@ func isOrdinary(text []byte) bool {
 	return true
 }
 
-// findOddASCII is 0 if the first eight bytes of text are printable ASCII and line
-// feeds. With its high bit set beforehand, a byte loses that bit in a
-// subtraction if it is smaller, and borrows nothing from the next one.
+// findOddASCII returns 0 if the first eight bytes are printable ASCII or line feeds. A byte whose
+// high bit was set loses it in a subtraction if it is smaller, without borrowing from the next
+// byte.
 func findOddASCII(text []byte) uint64 {
 	w := binary.LittleEndian.Uint64(text)
 	deleteOrMore := w | (w + ones)
@@ -72,15 +71,15 @@ func findOddASCII(text []byte) uint64 {
 	return (deleteOrMore | notLineFeed&^printable) & highs
 }
 
-// seekByte returns the offset of the first byte from i on that is below ' ', or is a
-// or b; the length of the text if there is none.
+// seekByte returns the offset of the next byte that is below ' ', a or b, or the length of the
+// text.
 func seekByte(text []byte, i int, a, b byte) int {
 	as, bs := ones*uint64(a), ones*uint64(b)
 	for ; len(text)-i >= 8; i += 8 {
 		w := binary.LittleEndian.Uint64(text[i:])
 		x, y := w^as, w^bs
-		// A zero byte of x or y, and one of w below ' ', gets its high bit in
-		// the difference. Only bytes above such a one may get it wrongly.
+		// A zero byte of x or y, or a byte of w below ' ', gets its high bit. Only bytes above it
+		// may get it wrongly.
 		if hit := ((w-ones*' ')&^w | (x-ones)&^x | (y-ones)&^y) & highs; hit != 0 {
 			return i + bits.TrailingZeros64(hit)/8
 		}
@@ -91,7 +90,6 @@ func seekByte(text []byte, i int, a, b byte) int {
 	return i
 }
 
-// countSpaces counts the spaces from i on.
 func countSpaces(text []byte, i int) int {
 	start := i
 	for ; i+8 <= len(text); i += 8 {
@@ -105,8 +103,7 @@ func countSpaces(text []byte, i int) int {
 	return i - start
 }
 
-// hashKey returns equal numbers for equal keys, and almost surely different ones for
-// others. It has no random seed, so that every run decides alike.
+// hashKey has no random seed, so that every run decides the same.
 func hashKey(text []byte, from, to int) uint64 {
 	const prime = 0x9e3779b97f4a7c15
 	h := uint64(to - from)

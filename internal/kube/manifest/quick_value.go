@@ -1,7 +1,5 @@
 package manifest
 
-// readKey reads a key at i and returns where its text begins and ends, and the offset behind
-// its colon; or unsure in place of the latter.
 func (q *quickReader) readKey(i int) (from, to, after int) {
 	c := q.byteAt(i)
 	if c == '"' || c == '\'' {
@@ -25,8 +23,6 @@ func (q *quickReader) readQuotedKey(i int, quote byte) (from, to, after int) {
 	return i + 1, to, to + 2
 }
 
-// readValue reads what follows a colon or a dash, up to the end of its line or of
-// its block scalar.
 func (q *quickReader) readValue(i int) int {
 	i = q.skipSpaces(i)
 	q.pending = false
@@ -45,8 +41,8 @@ func (q *quickReader) readValue(i int) int {
 	return q.readPlain(i)
 }
 
-// readPlain reads a plain scalar and the rest of its line. Lines that continue it
-// are deeper than the collection that it is in, where nothing is pending.
+// readPlain reads a plain scalar. Continuation lines are deeper than their collection without a
+// pending value, which readNode refuses.
 func (q *quickReader) readPlain(i int) int {
 	switch c := q.byteAt(i); {
 	case c == '-' || c == ':' || c == '?':
@@ -76,7 +72,6 @@ func (q *quickReader) readPlain(i int) int {
 	}
 }
 
-// readBlock reads a block scalar, from behind its "|" or ">".
 func (q *quickReader) readBlock(i int) int {
 	if c := q.byteAt(i); c == '-' || c == '+' {
 		i++
@@ -85,8 +80,7 @@ func (q *quickReader) readBlock(i int) int {
 	if q.byteAt(i) != '\n' {
 		return undecided
 	}
-	// column is that of the text, once a line has shown it; the blank lines
-	// before that line must not be wider, or they would set it.
+	// column is set by the first line of text. Wider blank lines before it would change it.
 	column, widest := 0, 0
 	for i++; i < len(q.text); {
 		start, width := i, countSpaces(q.text, i)
@@ -116,7 +110,6 @@ func (q *quickReader) readBlock(i int) int {
 	return len(q.text)
 }
 
-// readEnclosed reads a quoted scalar or a flow collection that ends on its line.
 func (q *quickReader) readEnclosed(i int) int {
 	switch q.byteAt(i) {
 	case '"':
@@ -162,7 +155,6 @@ func (q *quickReader) readSingleQuoted(i int) int {
 	}
 }
 
-// readFlow reads a flow collection from behind its bracket on; end is the one that closes it.
 func (q *quickReader) readFlow(i int, end byte) int {
 	i = q.skipSpaces(i)
 	if q.byteAt(i) == end {
@@ -195,8 +187,7 @@ func (q *quickReader) readFlow(i int, end byte) int {
 	}
 }
 
-// readFlowKey is key for a mapping in brackets. Behind a quoted key, as in JSON,
-// the colon needs no space.
+// readFlowKey is readKey in brackets. As in JSON, the colon after a quoted key needs no space.
 func (q *quickReader) readFlowKey(i int) (from, to, after int) {
 	c := q.byteAt(i)
 	if c == '"' || c == '\'' {
@@ -209,7 +200,6 @@ func (q *quickReader) readFlowKey(i int) (from, to, after int) {
 	return i, to, to + 1
 }
 
-// skipWord returns the offset behind the word at i.
 func (q *quickReader) skipWord(i int) int {
 	for class[q.byteAt(i)]&inWord != 0 {
 		i++
@@ -217,7 +207,6 @@ func (q *quickReader) skipWord(i int) int {
 	return i
 }
 
-// readFlowValue reads a value inside of brackets, and the spaces behind it.
 func (q *quickReader) readFlowValue(i int) int {
 	switch c := q.byteAt(i); {
 	case c == '"' || c == '\'' || c == '[' || c == '{':

@@ -9,9 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// FindPlaintextSecret finds the first value of a Secret that anyone can read. The
-// metadata of SOPS stands in the document or in the object, as the document may
-// be a list.
+// FindPlaintextSecret finds the first readable value of a Secret. SOPS metadata may be in the
+// object, or in the list that contains it.
 func FindPlaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
 	if o.APIVersion != "v1" || o.Kind != "Secret" {
 		return Finding{}, false
@@ -38,8 +37,7 @@ func hasSOPS(n *yaml.Node) bool {
 	return sops != nil && sops.Kind == yaml.MappingNode
 }
 
-// firstReadable returns the first scalar in n, which may be nil, that is neither
-// empty, nor encrypted, nor a substitution.
+// firstReadable returns the first scalar in n (or nil) that is not empty, encrypted or substituted.
 func firstReadable(n *yaml.Node, sops bool) *yaml.Node {
 	if n == nil {
 		return nil
@@ -64,9 +62,8 @@ func firstReadable(n *yaml.Node, sops bool) *yaml.Node {
 	return nil
 }
 
-// isSubstituted reports whether a value is one that Flux fills in on the cluster, such as
-// "${PASSWORD}". It passes since the value is not in the text; one with a
-// default, as in "${PASSWORD:=x}", does not, since the default is.
+// isSubstituted matches values that Flux fills in on the cluster, such as "${PASSWORD}". One with a
+// default ("${PASSWORD:=x}") does not count: the default is readable.
 func isSubstituted(v string) bool {
 	name, ok := strings.CutPrefix(v, "${")
 	if !ok {

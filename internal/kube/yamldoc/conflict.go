@@ -5,13 +5,12 @@ import (
 	"regexp"
 )
 
-// ConflictHint is what to do about a text that [ConflictLine] finds.
+// ConflictHint is the hint for a conflict.
 const ConflictHint = "keep one of the two sides, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>"
 
 var conflictMarker = regexp.MustCompile(`(?m)^<{7} `)
 
-// ConflictLine returns the line of the first conflict that Git has left in a text that is not YAML; 0
-// if there is none.
+// ConflictLine returns the line of Git's first conflict marker in a text that is not YAML, or 0.
 func ConflictLine(text []byte) int {
 	at := conflictMarker.FindIndex(text)
 	if at == nil {

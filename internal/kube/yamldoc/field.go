@@ -8,18 +8,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// Fields are the fields of a struct that have a `yaml` tag, in order.
+// Fields are the fields of a struct with a `yaml` tag, in order.
 type Fields []reflect.StructField
 
-// FieldsOf returns the fields of a struct type and of the structs embedded in it.
+// FieldsOf returns the fields of a struct type, including embedded structs.
 func FieldsOf(t reflect.Type) Fields {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return KeyOf(f) == "" })
 }
 
-// KeyOf returns the key of a field in YAML.
+// KeyOf returns a field's YAML key.
 func KeyOf(f reflect.StructField) string { return f.Tag.Get("yaml") }
 
-// Find returns the field with that key; false if there is none.
+// Find returns the field with a key.
 func (f Fields) Find(key string) (reflect.StructField, bool) {
 	i := slices.IndexFunc(f, func(field reflect.StructField) bool { return KeyOf(field) == key })
 	if i < 0 {
@@ -28,11 +28,10 @@ func (f Fields) Find(key string) (reflect.StructField, bool) {
 	return f[i], true
 }
 
-// Keys returns the keys of the fields, separated by commas.
+// Keys returns the keys, separated by commas.
 func (f Fields) Keys() string { return strings.Join(f.keyList(), ", ") }
 
-// HintFor returns a hint for an unknown key: the key that is nearly the same, or else intro and
-// all keys.
+// HintFor returns a hint for an unknown key: a similar key, or intro and all keys.
 func (f Fields) HintFor(key, intro string) string {
 	if hint := problem.DidYouMean(key, f.keyList()); hint != "" {
 		return hint

@@ -1,7 +1,7 @@
-// Package yamldoc reads, edits and writes YAML documents as nodes, with their comments.
+// Package yamldoc reads, edits and writes YAML documents as nodes.
 //
 // What the package keeps true: an edited text keeps its comments, its documents and the order of
-// its keys; and a node is never taken for the alias that stands for it.
+// its keys. An alias is never mistaken for its target.
 package yamldoc
 
 import (
@@ -15,8 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Parse returns the document nodes of a text, in order. If there is an error, they are those
-// before it.
+// Parse returns the document nodes of a text, up to an error.
 func Parse(text []byte) ([]*yaml.Node, error) {
 	var documents []*yaml.Node
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
@@ -35,8 +34,8 @@ func Parse(text []byte) ([]*yaml.Node, error) {
 	}
 }
 
-// CheckAliases returns an error, worded as yaml.v3 does, if an alias of a document refers to an anchor of an
-// earlier document. YAML ends anchors with their document; yaml.v3 keeps them for the whole text.
+// CheckAliases returns an error in yaml.v3's words for an alias to an earlier document's anchor.
+// YAML ends anchors with their document; yaml.v3 does not.
 func CheckAliases(document *yaml.Node) error {
 	return checkAliases(document, document.Line)
 }
@@ -53,7 +52,7 @@ func checkAliases(n *yaml.Node, begin int) error {
 	return nil
 }
 
-// Encode returns values, or document nodes, as YAML for people: a document each, indented by two.
+// Encode returns values or document nodes as YAML documents, indented by two.
 func Encode[T any](values ...T) ([]byte, error) {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -67,7 +66,7 @@ func Encode[T any](values ...T) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// RootOf returns the root node of a document; nil if the document is empty.
+// RootOf returns a document's root node; nil if it is empty.
 func RootOf(document *yaml.Node) *yaml.Node {
 	if len(document.Content) == 0 {
 		return nil
@@ -75,7 +74,7 @@ func RootOf(document *yaml.Node) *yaml.Node {
 	return document.Content[0]
 }
 
-// ResolveAlias returns the node that an alias stands for, and any other node itself.
+// ResolveAlias returns an alias's target, or n.
 func ResolveAlias(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -86,8 +85,8 @@ func ResolveAlias(n *yaml.Node) *yaml.Node {
 // IsNull reports whether a node is null.
 func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// FindPair returns a key of a mapping and its value as they are written in it, for changing
-// them; nil if there is none. Pairs that are merged in are not written there.
+// FindPair returns a key and its value as written in a mapping, for editing; nil if missing. It
+// ignores merged pairs.
 func FindPair(n *yaml.Node, name string) (key, value *yaml.Node) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil, nil
@@ -100,13 +99,12 @@ func FindPair(n *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// LookUpPair returns a key of a mapping and its value as YAML reads them: with aliases resolved, and
-// also those that are merged into the mapping (<<); nil if there is none.
+// LookUpPair returns a key and its value with aliases and merges (<<) resolved; nil if missing.
 func LookUpPair(n *yaml.Node, name string) (key, value *yaml.Node) {
 	return lookUpPair(n, name, map[*yaml.Node]bool{})
 }
 
-// lookUpPair looks into each mapping once: aliases may multiply, or stand for what contains them.
+// lookUpPair visits each mapping once: aliases may multiply or be cyclic.
 func lookUpPair(n *yaml.Node, name string, visited map[*yaml.Node]bool) (key, value *yaml.Node) {
 	if n == nil || n.Kind != yaml.MappingNode || visited[n] {
 		return nil, nil
@@ -133,7 +131,7 @@ func lookUpPair(n *yaml.Node, name string, visited map[*yaml.Node]bool) (key, va
 	return nil, nil
 }
 
-// DescribeType names the type of a node for people.
+// DescribeType names a node's type.
 func DescribeType(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -158,8 +156,7 @@ func DescribeType(n *yaml.Node) string {
 	return "of type " + n.ShortTag()
 }
 
-// FindValue returns the value at the end of keys of nested mappings, with aliases resolved; nil
-// if there is none.
+// FindValue returns the value at nested keys with aliases resolved, or nil.
 func FindValue(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		_, n = FindPair(n, key)
@@ -171,8 +168,7 @@ func FindValue(n *yaml.Node, keys ...string) *yaml.Node {
 	return n
 }
 
-// FindText returns the text of the scalar at the end of keys of nested mappings; "" if there is
-// none.
+// FindText returns the scalar at nested keys, or "".
 func FindText(n *yaml.Node, keys ...string) string {
 	value := FindValue(n, keys...)
 	if value == nil || value.Kind != yaml.ScalarNode {
@@ -181,7 +177,7 @@ func FindText(n *yaml.Node, keys ...string) string {
 	return value.Value
 }
 
-// SetScalar sets a key of a mapping to a scalar, and keeps the comments of the value before.
+// SetScalar sets a key to a scalar and keeps the old value's comments.
 func SetScalar(mapping *yaml.Node, key string, scalar yaml.Node) {
 	_, old := FindPair(mapping, key)
 	if old == nil {
@@ -192,12 +188,19 @@ func SetScalar(mapping *yaml.Node, key string, scalar yaml.Node) {
 	*old = scalar
 }
 
-// AddPair adds a key to the end of a mapping that does not have it.
+// SetText is SetScalar for a text, which is quoted if it would be read as something else.
+func SetText(mapping *yaml.Node, key, value string) {
+	var n yaml.Node
+	n.SetString(value)
+	SetScalar(mapping, key, n)
+}
+
+// AddPair appends a key that the mapping lacks.
 func AddPair(mapping *yaml.Node, key string, value *yaml.Node) {
 	mapping.Content = append(mapping.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
 }
 
-// RemoveKey removes a key from a mapping, and returns the text of its value.
+// RemoveKey removes a key and returns the text of its value.
 func RemoveKey(mapping *yaml.Node, key string) string {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
@@ -209,8 +212,7 @@ func RemoveKey(mapping *yaml.Node, key string) string {
 	return ""
 }
 
-// JoinPath returns the path of a key below the path of a mapping, as in "spec.labels[a/b]"; ""
-// is the path of the root.
+// JoinPath appends a key to a path, as in "spec.labels[a/b]"; "" is the root.
 func JoinPath(path, key string) string {
 	switch {
 	case path == "":

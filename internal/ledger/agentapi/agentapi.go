@@ -1,10 +1,8 @@
-// Package agentapi describes what an agent on a cluster sends to the ledger, and what it is answered:
-// entries of objects, their digest, the requests that carry them, and the signature that proves them.
+// Package agentapi defines the protocol between an agent on a cluster and the ledger: entries,
+// their digest, the requests and their signature.
 //
-// What the package keeps true: the same objects have the same digest, in whatever order they were
-// read, and another one as soon as anything changes that means something; a change, applied to what
-// it is a difference from, is what it was made from; a signature is of one method, one address and
-// one body; what is read from a request is within bounds.
+// Digests do not depend on the order of objects, and change with every meaningful change. A
+// signature covers method, address and body. Decoded requests are within bounds.
 package agentapi
 
 import (
@@ -17,27 +15,27 @@ import (
 )
 
 const (
-	// Path is the address that reports are posted to.
+	// Path is the address for reports.
 	Path = "/api/v1/fleet/reports"
-	// ClusterHeader names the cluster that a request is of.
+	// ClusterHeader names the cluster of a request.
 	ClusterHeader = "X-Fairlead-Cluster"
-	// SignatureHeader has the signature of a request.
+	// SignatureHeader carries the signature of a request.
 	SignatureHeader = "X-Fairlead-Signature"
-	// Version is the version of the protocol.
+	// Version is the protocol version.
 	Version = 1
-	// MaxBody is the size, in bytes, that a body has at most as it is sent.
+	// MaxBody limits a body as sent, in bytes.
 	MaxBody = 1 << 20
-	// MaxText is the size, in bytes, that a body has at most once it is decompressed.
+	// MaxText limits a decompressed body, in bytes.
 	MaxText = 8 << 20
-	// MaxEntries is how many objects a cluster can report.
+	// MaxEntries limits the objects of a cluster.
 	MaxEntries = 4096
-	// MinEvery and MaxEvery bound how often an agent reports.
+	// MinEvery and MaxEvery bound the report interval.
 	MinEvery, MaxEvery = 10 * time.Second, time.Hour
 )
 
 const signaturePrefix = "sha256="
 
-// Sign returns the signature of a request. The address is Path, whatever a proxy makes of it.
+// Sign returns the signature of a request to Path, even if a proxy rewrites the address.
 func Sign(key, method string, body []byte) string {
 	return signaturePrefix + hex.EncodeToString(computeMAC(key, method, body))
 }
@@ -49,8 +47,7 @@ func computeMAC(key, method string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Verify reports whether a request was signed with one of the keys. Its run time does not depend on
-// their content.
+// Verify reports whether one of the keys signed a request, in time independent of their content.
 func Verify(signature string, keys []string, method string, body []byte) bool {
 	mac, err := hex.DecodeString(strings.TrimPrefix(signature, signaturePrefix))
 	if err != nil || len(mac) != sha256.Size {
@@ -65,52 +62,52 @@ func Verify(signature string, keys []string, method string, body []byte) bool {
 	return good == 1
 }
 
-// Request is what an agent sends.
+// Request is a report of an agent.
 type Request struct {
 	Version int    `json:"v"`
 	Cluster string `json:"cluster"`
 	// UID is that of the namespace kube-system.
 	UID string `json:"uid"`
-	// Boot is another one after each start of the agent; Sequence counts its requests.
+	// Boot is different after each start of the agent; Sequence counts its requests.
 	Boot     string    `json:"boot"`
 	Sequence uint64    `json:"seq"`
 	Sent     time.Time `json:"sent"` // by the clock of the cluster
-	// Every is how often the agent means to report, as "1m0s".
+	// Every is the intended interval of reports, as "1m0s".
 	Every string `json:"every"`
-	// Count is how many objects there are, and Digest identifies their state.
+	// Count is the number of objects, and Digest identifies their state.
 	Count  int    `json:"count"`
 	Digest string `json:"digest"`
-	// Full is set if Entries are all objects. Base is set if Entries and Gone are what has changed
-	// since the state of that digest. A request with neither says that all is as it was.
+	// Full is set if Entries has all objects. Base is set if Entries and Gone are the changes since
+	// that digest. Without both, nothing changed.
 	Full    bool    `json:"full,omitempty"`
 	Base    string  `json:"base,omitempty"`
 	Entries []Entry `json:"entries,omitempty"`
-	// Gone are the names of objects that are no longer there.
+	// Gone has the names of removed objects.
 	Gone []string `json:"gone,omitempty"`
-	// Unread are the kinds whose objects could not be read, with the reason.
+	// Unread has the kinds that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
-	// Agent is the version of the agent.
+	// Agent is the agent's version.
 	Agent string `json:"agent,omitempty"`
 }
 
-// Unread is a kind of objects that an agent could not read.
+// Unread is a kind that an agent could not read.
 type Unread struct {
 	Kind   string `json:"kind"`
 	Reason string `json:"reason"`
 }
 
-// Answer is what an agent is answered with status 200. An empty answer has status 204.
+// Answer is the response with status 200. An empty answer has status 204.
 type Answer struct {
-	// Want is WantFull if the agent has to send all objects.
+	// Want is WantFull if the agent must send all objects.
 	Want string `json:"want,omitempty"`
 	// Every asks the agent to report less often, as "2m0s".
 	Every string `json:"every,omitempty"`
 }
 
-// WantFull is the word of an Answer that asks for all objects.
+// WantFull asks for all objects.
 const WantFull = "full"
 
-// Refusal is what an agent is answered with any other status.
+// Refusal is the response with any other status.
 type Refusal struct {
 	Error string `json:"error"`
 	Hint  string `json:"hint,omitempty"`

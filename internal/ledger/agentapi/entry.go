@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Entry is one object as an agent has read it. What moves without meaning is not in it: when
-// something was last tried, and how long it took.
+// Entry is one object as an agent read it. It omits meaningless changes, such as the time and
+// duration of the last attempt.
 type Entry struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"ns"`
@@ -22,41 +22,41 @@ type Entry struct {
 	// Phase is the name of a [ledger.Phase].
 	Phase  string `json:"phase"`
 	Reason string `json:"reason,omitempty"`
-	// Revision is what the object runs, and Attempted what Phase is about, if that is another one.
+	// Revision is what runs, and Attempted what Phase is about, if it differs.
 	Revision  string `json:"rev,omitempty"`
 	Attempted string `json:"attempted,omitempty"`
-	// Origin and AttemptedOrigin are the commits that the artifacts of these revisions were made of.
+	// Origin and AttemptedOrigin are the source commits of the artifacts.
 	Origin          string `json:"origin,omitempty"`
 	AttemptedOrigin string `json:"attemptedOrigin,omitempty"`
-	// Source is where the object comes from; nil if that is not known.
+	// Source is nil if unknown.
 	Source *Source `json:"src,omitempty"`
-	// Since is when the object got into its phase; zero if it does not say.
+	// Since is the start of the phase; zero if unknown.
 	Since time.Time `json:"since,omitzero"`
 	// Message is one line.
 	Message string `json:"msg,omitempty"`
-	// Plan is the plan that waits for a person, or a plan of destruction that was applied.
+	// Plan is the waiting plan, or an applied destroy plan.
 	Plan ledger.Plan `json:"plan,omitzero"`
-	// Observed is set if the status is about the newest specification.
+	// Observed is set if the status is about the newest generation.
 	Observed bool `json:"gen"`
-	// Inventory is how many objects it has applied.
+	// Inventory counts the applied objects.
 	Inventory int `json:"inv,omitempty"`
-	// App is the version of the application in a chart.
+	// App is the application version of a chart.
 	App string `json:"app,omitempty"`
-	// HeldUp is set if the controller finishes the health check of a revision although it has a newer one.
+	// HeldUp is set if the controller still runs the health check of an older revision.
 	HeldUp bool `json:"heldUp,omitempty"`
-	// Past are earlier states, the newest first. They are sent after an outage of the ledger, and
-	// are not part of the digest.
+	// Past has earlier states, newest first. They are sent after an outage of the ledger and are
+	// not part of the digest.
 	Past []Past `json:"past,omitempty"`
 }
 
-// Source is where an object comes from.
+// Source is the origin of an object.
 type Source struct {
 	URL  string `json:"url"`
-	Ref  string `json:"ref,omitempty"`  // a branch, or another reference
-	Path string `json:"path,omitempty"` // the folder
+	Ref  string `json:"ref,omitempty"`  // branch or other reference
+	Path string `json:"path,omitempty"` // folder
 }
 
-// Past is a state that an object was in.
+// Past is an earlier state of an object.
 type Past struct {
 	Revision string    `json:"rev"`
 	Ready    bool      `json:"ready"`
@@ -64,39 +64,35 @@ type Past struct {
 	Last     time.Time `json:"last"`
 }
 
-// ObjectName returns the name of the object in the ledger: "Kustomization/flux-system/apps".
+// ObjectName returns the name in the ledger: "Kustomization/flux-system/apps".
 func (e Entry) ObjectName() string { return e.Kind + "/" + e.Namespace + "/" + e.Name }
 
-// phase returns the phase as the ledger has it.
 func (e Entry) phase() ledger.Phase { return ledger.ParsePhase(e.Phase) }
 
-// compare orders entries by what they are about.
 func (e Entry) compare(other Entry) int {
 	return cmp.Or(cmp.Compare(e.Kind, other.Kind), cmp.Compare(e.Namespace, other.Namespace), cmp.Compare(e.Name, other.Name))
 }
 
-// canonical returns an entry as the line that its digest is made of.
+// canonical returns the line that the digest covers.
 func (e Entry) canonical() string {
 	e.Past = nil
 	e.Since = e.Since.UTC()
 	line, err := json.Marshal(e)
-	if err != nil { // a time out of the years 0 to 9999
+	if err != nil { // a year outside 0 to 9999
 		return fmt.Sprintf("%+v", e)
 	}
 	return string(line)
 }
 
-// State is all objects of a cluster at a time, as far as they could be read.
+// State is the state of all readable objects of a cluster.
 type State struct {
-	// Digest identifies the state.
 	Digest  string
-	entries []Entry // sorted
+	entries []Entry
 	lines   []string
-	unread  []Unread // sorted
+	unread  []Unread
 }
 
-// NewState returns the state of objects, and of kinds that could not be read. Of more than MaxEntries
-// objects the last ones are left out; of two entries about the same object, one.
+// NewState returns a State. It drops objects beyond MaxEntries and duplicates.
 func NewState(entries []Entry, unread []Unread) State {
 	s := State{entries: slices.Clone(entries), unread: slices.Clone(unread)}
 	slices.SortFunc(s.unread, func(a, b Unread) int { return cmp.Compare(a.Kind, b.Kind) })
@@ -122,13 +118,13 @@ func (s State) Entries() []Entry { return s.entries }
 // Unread returns the kinds that could not be read.
 func (s State) Unread() []Unread { return s.unread }
 
-// IsMoving reports whether an object is on its way from one state to another.
+// IsMoving reports whether an object is progressing or checking.
 func (s State) IsMoving() bool {
 	return slices.ContainsFunc(s.entries, func(e Entry) bool { return e.phase() == ledger.Progressing || e.phase() == ledger.Checking })
 }
 
-// Diff returns the entries that differ from those of an earlier state, and the names of the objects
-// that are gone. Whether objects are gone whose kind could not be read is not known.
+// Diff returns the entries that changed since base, and the names of removed objects. It reports no
+// removals for unread kinds.
 func (s State) Diff(base State) (changed []Entry, gone []string) {
 	i := 0
 	drop := func(e Entry) {

@@ -14,15 +14,15 @@ import (
 
 // Bounds of the words in a request, in bytes.
 const (
-	longestName    = 253 // of anything in Kubernetes
+	longestName    = 253 // the Kubernetes limit
 	longestText    = 1024
 	longestMessage = 300
 	longestDigest  = 64
-	maxPast        = 8 // of one object
+	maxPast        = 8 // per object
 	maxUnread      = 32
 )
 
-// Encode returns the body of a request, compressed if compress is set.
+// Encode returns the body of a request, optionally compressed.
 func (r Request) Encode(compress bool) ([]byte, error) {
 	body, err := json.Marshal(r)
 	if err != nil || !compress {
@@ -35,8 +35,7 @@ func (r Request) Encode(compress bool) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// Decode reads the body of a request, and checks its bounds. Fields that are not known are left
-// alone: a newer agent may send them.
+// Decode parses and checks a body. It ignores unknown fields, which a newer agent may send.
 func Decode(body []byte, compressed bool) (Request, error) {
 	if compressed {
 		text, err := decompress(body)
@@ -67,7 +66,6 @@ func decompress(body []byte) ([]byte, error) {
 	return text, err
 }
 
-// check returns why a request is not one that an agent sends.
 func (r Request) check() error {
 	every, err := time.ParseDuration(r.Every)
 	switch {
@@ -131,7 +129,6 @@ func (e Entry) check() error {
 	return err
 }
 
-// checkWords returns why words cannot be in a request.
 func checkWords(longest int, words ...string) error {
 	for _, word := range words {
 		switch {

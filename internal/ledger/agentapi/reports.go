@@ -9,10 +9,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Contact returns a request as the ledger has it, without what only its receiver knows: by which name
-// its key is, and to which part of the fleet its cluster belongs.
+// Contact returns a request as a contact, without what only the receiver knows: the name of its key
+// and the place of its cluster.
 func (r Request) Contact(received time.Time) ledger.Contact {
-	every, _ := time.ParseDuration(r.Every) // Decode has checked it
+	every, _ := time.ParseDuration(r.Every)
 	c := ledger.Contact{
 		Name: r.Cluster, UID: r.UID, Every: every, Boot: r.Boot, Sequence: r.Sequence, Sent: r.Sent, Received: received,
 		Scope: ledger.Nothing, Digest: r.Digest, Base: r.Base, Gone: r.Gone,
@@ -30,8 +30,8 @@ func (r Request) Contact(received time.Time) ledger.Contact {
 	return c
 }
 
-// Reports returns the entries of a request as reports, of what each object was before, and until when, of
-// when it got into its phase, and of what it is now. shift is added to all times.
+// Reports returns each entry's past states with their ends, the start of its phase, and its current
+// state, shifted by shift.
 func (r Request) Reports(shift time.Duration) []ledger.Report {
 	var all []ledger.Report
 	for _, e := range r.Entries {
@@ -52,7 +52,7 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 	}
 	if now.Phase == ledger.Ready {
 		now.Runs = ""
-		if now.Target == "" { // it runs something, and nobody knows what
+		if now.Target == "" { // it runs an unknown revision
 			now.Phase = ledger.Unknown
 		}
 	}
@@ -62,7 +62,7 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 	}
 	n := len(all)
 	if n > 0 && now.Phase == ledger.Waiting && all[n-1].Target == now.Target && all[n-1].Phase == ledger.Failed {
-		all[n-1].Phase = ledger.Waiting // for Flux it fails meanwhile
+		all[n-1].Phase = ledger.Waiting // Flux reports a failure meanwhile
 	}
 	lasts := n > 0 && all[n-1].Phase == now.Phase && all[n-1].Target == now.Target
 	if lasts {
@@ -73,7 +73,7 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 		then.Said = e.Since.Add(shift)
 		all = append(all, then)
 	}
-	for i := range n { // each lasted until the next one began
+	for i := range n {
 		switch {
 		case i+1 < n:
 			all[i].Until = all[i+1].Said
@@ -86,7 +86,7 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 	return append(all, now)
 }
 
-// report returns what a state of the past would have been reported as when it began.
+// report returns the report that would have been sent when a past state began.
 func (p Past) report(o ledger.Object, sent time.Time, shift time.Duration) []ledger.Report {
 	if p.First.IsZero() || p.Revision == "" || !p.First.Before(sent) {
 		return nil

@@ -16,27 +16,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// Bootstrap says what a cluster applies, and how it reports that.
+// Bootstrap describes what a cluster applies and how it reports.
 type Bootstrap struct {
-	// Options has the cluster, its environment and its type, and the name of the objects. Where Server is
-	// "", the cluster reports by commit statuses.
+	// Options without a Server means reports by commit statuses.
 	Options Options
-	// Repo is the URL of the GitOps repository as the cluster reaches it, and Folder that of the
-	// environment in its branch, "" for the whole.
+	// Repo is the URL of the GitOps repository as the cluster reaches it. Folder is the
+	// environment's folder in the branch; "" for the root.
 	Repo, Branch, Folder string
-	// Artifact is the URL of the OCI artifact with the folder of the cluster type, tagged with the name of
-	// the environment; "" if the cluster reads the GitOps repository.
+	// Artifact is the URL of the OCI artifact with the folder of the cluster type, tagged with the
+	// environment; "" for the GitOps repository.
 	Artifact string
-	// Secret is the name of the Secret that opens the repository or the artifact; "" if all may read it.
+	// Secret is the name of the Secret with the credentials to read; "" for public access.
 	Secret string
-	// Forge is the type of Flux's Provider that sets commit statuses.
+	// Forge is the type of the Flux Provider for commit statuses.
 	Forge string
-	// Timeout is how long everything in a folder may take to become ready; 0 for DefaultTimeout.
+	// Timeout limits how long a folder may take to become ready; 0 for DefaultTimeout.
 	Timeout time.Duration
 }
 
-// DefaultTimeout is the timeout of the Kustomizations. By default kustomize-controller ends the health check of an old
-// commit before it applies a new one, so a fix waits for this time. A timeout below leastTimeout counts as that.
+// DefaultTimeout is the timeout of the Kustomizations. By default kustomize-controller ends the
+// health check of an old commit before it applies a new one, so a fix waits for this time. Flux
+// raises a smaller timeout to leastTimeout.
 const (
 	DefaultTimeout = 2 * time.Minute
 	leastTimeout   = 30 * time.Second
@@ -47,10 +47,10 @@ func (b Bootstrap) TimeoutText() string {
 	return text.FormatDuration(cmp.Or(b.Timeout, DefaultTimeout))
 }
 
-// Kustomization is one that applies a folder of the output.
+// Kustomization applies a folder of the output.
 type Kustomization struct{ Name, Path string }
 
-// Kustomizations returns what applies the folder of the cluster type, and further ones.
+// Kustomizations returns those for the cluster type and further folders.
 func (b Bootstrap) Kustomizations() (all []Kustomization) {
 	folders := append([]string{b.Options.ClusterType}, b.Options.Also...)
 	for i, name := range b.Options.Objects() {
@@ -59,15 +59,14 @@ func (b Bootstrap) Kustomizations() (all []Kustomization) {
 	return all
 }
 
-// StatusSecret returns the name of the Secret whose token sets commit statuses.
+// StatusSecret returns the name of the Secret with the token for commit statuses.
 func (b Bootstrap) StatusSecret() string { return b.Options.Object + "-status" }
 
-// StatusForges are the forges whose commit statuses Flux sets.
+// StatusForges are the forges on which Flux can set commit statuses.
 var StatusForges = []string{"github", "gitlab", "gitea"}
 
-// RenderBootstrap returns what a cluster needs, that has Flux and nothing else, to apply the folder of its
-// cluster type and to report. If a management cluster applies the folder to it, that is what the management
-// cluster needs to report for it.
+// RenderBootstrap returns what a cluster with plain Flux needs to apply its folder and to report,
+// or what a management cluster needs to report for it.
 func RenderBootstrap(b Bootstrap) (Connection, error) {
 	fail := func(err error) (Connection, error) {
 		return Connection{}, fmt.Errorf("bootstrap cluster %s: %w", b.Options.Cluster, err)
@@ -108,12 +107,11 @@ func RenderBootstrap(b Bootstrap) (Connection, error) {
 	return c, err
 }
 
-// GateCommand has kustomize-controller end the health check of an old commit when a new one arrives. Flux knows the gate
-// since 2.7; kustomize-controller does not start with a gate that it does not know.
+// GateCommand lets kustomize-controller cancel a health check when a new commit arrives. The gate
+// exists since Flux 2.7; kustomize-controller does not start with an unknown gate.
 const GateCommand = `kubectl -n flux-system patch deployment kustomize-controller --type json \
   --patch '[{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--feature-gates=CancelHealthCheckOnNewRevision=true"}]'`
 
-// secretCommand returns the command that stores what opens the repository or the artifact.
 func (b Bootstrap) secretCommand() string {
 	create := func(kind, rest string) string {
 		return fmt.Sprintf("kubectl -n flux-system create secret %s %s \\\n  %s", kind, b.Secret, rest)
@@ -133,7 +131,6 @@ func (b Bootstrap) secretCommand() string {
 	return create("generic", `--from-literal=username=git --from-literal=password="$READ_TOKEN"`)
 }
 
-// check returns why nothing can be rendered, but for the URLs.
 func (b Bootstrap) check() error {
 	errs := []error{gitname.CheckBranch(b.Branch), kubename.Check(b.StatusSecret())}
 	if b.Folder != "" {
@@ -157,14 +154,14 @@ func (b Bootstrap) check() error {
 	return errors.Join(errs...)
 }
 
-// Patterns of URLs that are safe in YAML and in a shell.
+// URLs that are safe in YAML and in a shell.
 var (
 	repoPattern     = regexp.MustCompile(`^(https?|ssh)://([A-Za-z0-9._-]+@)?[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~%+-]+)+/?$`)
 	scpPattern      = regexp.MustCompile(`^([A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):/?([A-Za-z0-9._~+/-]+)$`)
 	artifactPattern = regexp.MustCompile(`^oci://[A-Za-z0-9.:\[\]-]+(/[a-z0-9._-]+)+$`)
 )
 
-// convertRepo returns the URL of a repository as Flux takes it: git@host:path is ssh://git@host/path.
+// convertRepo converts git@host:path to ssh://git@host/path, which Flux requires.
 func convertRepo(repo string) (string, error) {
 	if m := scpPattern.FindStringSubmatch(repo); m != nil && !strings.Contains(repo, "://") {
 		user := m[1]
@@ -180,7 +177,7 @@ func convertRepo(repo string) (string, error) {
 	return repo, nil
 }
 
-// httpsOf returns the URL of a repository at its forge.
+// httpsOf converts an SSH URL to the HTTPS URL at the forge.
 func httpsOf(repo string) string {
 	u, err := url.Parse(repo)
 	if err != nil || u.Scheme != "ssh" {

@@ -1,9 +1,8 @@
-// Package connect renders what a cluster needs to apply its output and to report what it runs: the
-// objects that it applies, and the commands that give it its keys.
+// Package connect renders the objects and commands that a cluster needs to apply its output and to
+// report.
 //
-// What the package keeps true: no key is in what is rendered, so that all of it may lie in Git; names
-// and addresses are checked before they become part of a text, and cannot change its structure; the
-// agent is the kustomization in deploy/agent, and what it is called and reports to is all that differs.
+// Rendered text contains no key, so it may be in Git. Names and addresses cannot change its
+// structure. The agent is the kustomization in deploy/agent with another name and server.
 package connect
 
 import (
@@ -18,10 +17,8 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/fairlead-io/fairlead/deploy/agent"
+	"github.com/fairlead-io/fairlead/deploy"
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
-	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
@@ -31,28 +28,26 @@ var files embed.FS
 // Way is a way for a cluster to report.
 type Way string
 
-// The ways.
+// The ways to report.
 const (
-	Flux   Way = "flux"   // by the events of Flux
-	ArgoCD Way = "argocd" // by the notifications of Argo CD
-	Agent  Way = "agent"  // by the agent
+	Flux   Way = "flux"   // events of Flux
+	ArgoCD Way = "argocd" // notifications of Argo CD
+	Agent  Way = "agent"
 )
 
-// Options says which cluster reports, and to where.
+// Options describes the reporting cluster and the server.
 type Options struct {
 	Cluster string
-	// Server is the URL of Fairlead.
-	Server string
-	// Environment and ClusterType are those of the cluster, and Object is the name of the
-	// Kustomization or Application that applies the output there. An agent finds them by itself.
+	Server  string
+	// Object is the Kustomization or Application that applies the output. An agent needs none of
+	// these.
 	Environment, ClusterType string
-	// Also are further folders of the output that the cluster applies, each by a Kustomization of its own.
+	// Also has further folders to apply, each with its own Kustomization.
 	Also   []string
 	Object string
-	// Namespace is that of the Kustomization on a management cluster that applies the output to the cluster;
-	// "" if the cluster applies it itself.
+	// Namespace is that of the Kustomization on a management cluster, if one applies the output.
 	Namespace string
-	Image     string // of the agent
+	Image     string
 	// TokenCommand prints the key of the cluster.
 	TokenCommand string
 }
@@ -60,8 +55,7 @@ type Options struct {
 // FluxNamespace returns the namespace of Flux's objects.
 func (o Options) FluxNamespace() string { return cmp.Or(o.Namespace, "flux-system") }
 
-// ReportName returns the name of the objects of Flux that report: a management cluster has those of many
-// clusters.
+// ReportName returns the name of the reporting Flux objects. A management cluster has several.
 func (o Options) ReportName() string {
 	if o.Namespace == "" {
 		return "fairlead"
@@ -69,10 +63,9 @@ func (o Options) ReportName() string {
 	return o.Object
 }
 
-// defaultObject is the name of what applies the output if nobody has given another one.
 const defaultObject = "fleet"
 
-// AlertName returns the name of the Alert. It is another one for each object, so that no Alert takes the place of another.
+// AlertName returns a name for the Alert that is unique per object.
 func (o Options) AlertName() string {
 	if o.Namespace != "" || o.Object == defaultObject {
 		return o.ReportName()
@@ -92,15 +85,15 @@ func (o Options) Objects() []string {
 // Connection is what a cluster needs to report in one way.
 type Connection struct {
 	Way Way
-	// Manifests are YAML documents, without any key.
+	// Manifests are YAML documents without keys.
 	Manifests []byte
-	// Commands are to be typed once with the context of the cluster, after Manifests were applied.
+	// Commands are run once in the cluster's context, after applying Manifests.
 	Commands []string
-	// Gate is a command for clusters with Flux 2.7 or newer: see [GateCommand]. "" for none.
+	// Gate is for clusters with Flux 2.7 or newer: see [GateCommand]. "" for none.
 	Gate string
 }
 
-// File returns the name of the file for the manifests.
+// File returns a file name for the manifests.
 func (c Connection) File() string { return string(c.Way) + ".yaml" }
 
 // Render returns what a cluster needs to report in a way.
@@ -131,11 +124,11 @@ func Render(way Way, o Options) (Connection, error) {
 	return c, err
 }
 
-// check returns why nothing can be rendered.
 func (o Options) check(way Way) error {
 	errs := []error{ledger.CheckClusterName(o.Cluster), CheckServer(o.Server)}
 	if way == Agent {
-		return errors.Join(append(errs, checkImage(o.Image))...)
+		_, err := deploy.ParseImage(o.Image)
+		return errors.Join(append(errs, err)...)
 	}
 	for _, name := range append([]string{o.Environment, o.ClusterType, o.FluxNamespace(), o.AlertName()}, o.Objects()...) {
 		errs = append(errs, kubename.Check(name))
@@ -143,7 +136,7 @@ func (o Options) check(way Way) error {
 	return errors.Join(errs...)
 }
 
-// CheckServer returns why a text is not the URL of a Fairlead.
+// CheckServer checks the URL of a Fairlead.
 func CheckServer(server string) error {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || !serverPattern.MatchString(server) {
@@ -152,28 +145,15 @@ func CheckServer(server string) error {
 	return nil
 }
 
-// serverPattern leaves out what ends a word in YAML, in a template of Argo CD or in a shell.
+// serverPattern excludes characters that end a word in YAML, Argo CD templates or a shell.
 var serverPattern = regexp.MustCompile(`^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?$`)
 
-var imagePattern = regexp.MustCompile(`^([a-z0-9][A-Za-z0-9._/:-]*?)(?::([A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$`)
-
-func checkImage(image string) error {
-	if !imagePattern.MatchString(image) {
-		return fmt.Errorf("%q is no image such as registry.example.com/fairlead-agent:v1.0.0", image)
-	}
-	return nil
+// ImageParts returns the parts of the agent's image.
+func (o Options) ImageParts() deploy.Image {
+	image, _ := deploy.ParseImage(o.Image)
+	return image
 }
 
-// ImageName returns the name of the agent's image, without tag and digest.
-func (o Options) ImageName() string { return imagePattern.FindStringSubmatch(o.Image)[1] }
-
-// ImageTag returns the tag of the agent's image; "" if it has none.
-func (o Options) ImageTag() string { return imagePattern.FindStringSubmatch(o.Image)[2] }
-
-// ImageDigest returns the digest of the agent's image; "" if it has none.
-func (o Options) ImageDigest() string { return imagePattern.FindStringSubmatch(o.Image)[3] }
-
-// expandFile returns a file of files/, with what differs from cluster to cluster.
 func expandFile(name string, data any) ([]byte, error) {
 	source, err := files.ReadFile("files/" + name)
 	if err != nil {
@@ -188,11 +168,10 @@ func expandFile(name string, data any) ([]byte, error) {
 	return []byte(out.String()), err
 }
 
-// namePattern matches names and paths that YAML reads as text without quotes, but for those in the list
-// below.
+// namePattern matches plain YAML strings, except the words in quoteName.
 var namePattern = regexp.MustCompile(`^(\./)?[a-z][a-z0-9./-]*[a-z0-9]$`)
 
-// quoteName returns a name as a YAML scalar, in quotes where it would not be read as text without them.
+// quoteName quotes a YAML scalar where necessary.
 func quoteName(name string) string {
 	switch name {
 	case "yes", "no", "on", "off", "true", "false", "null":
@@ -209,22 +188,10 @@ func quoteJSON(text string) (string, error) {
 	return string(quoted), err
 }
 
-// buildAgent returns the objects of a kustomization whose base is that of the agent.
 func (o Options) buildAgent(kustomization []byte) ([]byte, error) {
-	base, err := agent.Files()
+	base, err := deploy.Agent()
 	if err != nil {
 		return nil, err
 	}
-	objects, problems := kustomize.Build(tree.FromEntries([]tree.Entry{tree.Dir("base", base), tree.File("kustomization.yaml", kustomization)}), "")
-	if p, stops := problems.FirstStopping(); stops {
-		return nil, errors.New(p.String())
-	}
-	var all []byte
-	for i, object := range objects {
-		if i > 0 {
-			all = append(all, "---\n"...)
-		}
-		all = append(all, object.YAML...)
-	}
-	return all, nil
+	return deploy.Build(base, kustomization)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// application is what is read of an Application of Argo CD.
 type application struct {
 	Spec struct {
 		Source  *argoSource  `json:"source"`
@@ -41,7 +40,6 @@ type application struct {
 	} `json:"status"`
 }
 
-// argoSource is where an Application comes from.
 type argoSource struct {
 	RepoURL        string `json:"repoURL"`
 	Path           string `json:"path"`
@@ -49,7 +47,6 @@ type argoSource struct {
 	TargetRevision string `json:"targetRevision"`
 }
 
-// source returns the first source of an Application.
 func (a application) source() argoSource {
 	switch {
 	case a.Spec.Source != nil:
@@ -60,8 +57,8 @@ func (a application) source() argoSource {
 	return argoSource{}
 }
 
-// nameRevision returns a revision of the first source; "" for one that only repeats what is wanted, as
-// Argo CD does with the name of a branch that it could not look up.
+// nameRevision returns a revision of the first source. It returns "" for a branch name, which Argo
+// CD repeats if it could not resolve it.
 func (s argoSource) nameRevision(one string, several []string) string {
 	if len(several) > 0 {
 		one = several[0]
@@ -75,7 +72,6 @@ func (s argoSource) nameRevision(one string, several []string) string {
 	return nameCommit(s.TargetRevision, one)
 }
 
-// readApplication reads an Application of Argo CD.
 func (r *reader) readApplication(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
 	var a application
 	if err := json.Unmarshal(raw, &a); err != nil {
@@ -122,8 +118,7 @@ func (r *reader) readApplication(raw json.RawMessage, e *agentapi.Entry) (ledger
 	return r.readApplicationErrors(status.Conditions, e), nil
 }
 
-// readApplicationErrors returns the phase of an Application that has got nowhere: it has failed if it
-// could not be compared for long.
+// readApplicationErrors fails an Application that could not be compared for longer than patience.
 func (r *reader) readApplicationErrors(conditions []condition, e *agentapi.Entry) ledger.Phase {
 	for _, c := range conditions {
 		if strings.HasSuffix(c.Type, "Error") {

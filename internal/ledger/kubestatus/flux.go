@@ -11,30 +11,28 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// fluxSource is a GitRepository or an OCIRepository.
 type fluxSource struct {
 	url, ref string
 	revision string
-	origin   string // the commit that the artifact was made of
+	origin   string // source commit of the artifact
 	stored   time.Time
 	phase    ledger.Phase
 }
 
-// isPendingFor reports whether an object has only failed because its source is not fetched yet.
+// isPendingFor reports whether an object failed only because its source is not yet fetched.
 func (s fluxSource) isPendingFor(phase ledger.Phase, reason string) bool {
 	return phase == ledger.Failed && reason == "ArtifactFailed" && s.phase == ledger.Progressing
 }
 
-// fluxStatus is what the status of all of Flux's objects has.
 type fluxStatus struct {
 	ObservedGeneration int64       `json:"observedGeneration"`
 	Conditions         []condition `json:"conditions"`
 }
 
-// readFlux sets what all of Flux's objects have, and returns their phase.
+// readFlux sets the common fields of Flux objects.
 //
-// The generation that is looked at is that of the condition: the one beside it is only brought up to
-// date when an object becomes ready, and would hide that it fails.
+// It uses the condition's generation: Flux updates status.observedGeneration only when an object
+// becomes ready, which would hide failures.
 func readFlux(s fluxStatus, generation int64, suspended bool, e *agentapi.Entry) ledger.Phase {
 	ready := findCondition(s.Conditions, "Ready")
 	observed := ready.ObservedGeneration
@@ -59,7 +57,6 @@ func readFlux(s fluxStatus, generation int64, suspended bool, e *agentapi.Entry)
 	return ledger.Failed
 }
 
-// readSource reads a GitRepository or an OCIRepository.
 func (r *reader) readSource(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
 	var o struct {
 		Metadata metadata `json:"metadata"`
@@ -87,7 +84,7 @@ func (r *reader) readSource(raw json.RawMessage, e *agentapi.Entry) (ledger.Phas
 	e.Revision = artifact.Revision
 	s := fluxSource{url: o.Spec.URL, ref: o.Spec.Ref.Branch, revision: artifact.Revision, stored: artifact.LastUpdate, phase: phase}
 	if s.ref == "" && e.Kind == "GitRepository" && o.Spec.Ref.Tag+o.Spec.Ref.SemVer+o.Spec.Ref.Name+o.Spec.Ref.Commit == "" {
-		s.ref = "master" // as Flux does
+		s.ref = "master" // the default of Flux
 	}
 	if name := o.Spec.Ref.Name; name != "" {
 		s.ref = strings.TrimPrefix(name, "refs/heads/")
@@ -95,7 +92,7 @@ func (r *reader) readSource(raw json.RawMessage, e *agentapi.Entry) (ledger.Phas
 	if o.Spec.Ref.Tag+o.Spec.Ref.SemVer != "" {
 		s.ref = o.Spec.Ref.Tag + o.Spec.Ref.SemVer
 	}
-	// An artifact that was packed from a repository says which one.
+	// An artifact packed from a repository names it.
 	s.origin = artifact.Metadata["org.opencontainers.image.revision"]
 	if from := artifact.Metadata["org.opencontainers.image.source"]; from != "" && s.origin != "" {
 		s.url, s.ref = from, ledger.ParseRevision(s.origin).Branch
@@ -106,7 +103,6 @@ func (r *reader) readSource(raw json.RawMessage, e *agentapi.Entry) (ledger.Phas
 	return phase, nil
 }
 
-// readKustomization reads a Kustomization of Flux.
 func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
 	var o struct {
 		Metadata metadata `json:"metadata"`
@@ -143,17 +139,16 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 		e.Source = &agentapi.Source{URL: s.url, Ref: s.ref, Path: o.Spec.Path}
 		tried := findTried(o.Status.Conditions)
 		isOlder := phase == ledger.Failed && e.Reason == "ArtifactFailed" && tried == "" && s.phase == ledger.Ready && (e.Since.Before(s.stored) || e.Revision+e.Attempted == "" && !e.Since.After(s.stored))
-		if s.isPendingFor(phase, e.Reason) || isOlder { // it has not looked at what was fetched since
+		if s.isPendingFor(phase, e.Reason) || isOlder { // it has not seen the newest artifact
 			phase = ledger.Progressing
 		}
-		// Flux names no revision before it has read the folder, as while a new object waits for those that it
-		// depends on. Without one, nobody would wait for it. Nor does it if there is no folder: then it has failed at the
-		// revision that was there at that time.
+		// Before it has read the folder, while it waits for dependencies or if the folder is
+		// missing, Flux names no revision. Assume that of the source, so that someone waits for it.
 		isUnread := phase == ledger.Failed && e.Reason == "ArtifactFailed" && !s.stored.IsZero() && !e.Since.Before(s.stored)
 		if e.Revision+e.Attempted == "" && (phase == ledger.Progressing || phase == ledger.Failed) || isUnread && s.revision != e.Revision {
 			e.Attempted = s.revision
 		}
-		// Nor does it name one that it cannot read, as where the path is missing: only Reconciling tells.
+		// Flux names an unreadable revision, such as one with a missing path, only in Reconciling.
 		if phase != ledger.Ready && tried != "" {
 			e.Attempted = tried
 		}
@@ -181,11 +176,10 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 	return phase, nil
 }
 
-// revisionOfWork matches what kustomize-controller says of its work: "Fetching manifests for revision X with a timeout of 1m".
+// revisionOfWork matches messages of kustomize-controller such as "Fetching manifests for revision
+// X with a timeout of 1m".
 var revisionOfWork = regexp.MustCompile(`^[A-Z][a-z ]* for revision (\S+) with a timeout of `)
 
-// findTried returns the revision that a Kustomization is at work on, or has failed at, by its condition Reconciling; "" if
-// that names none.
 func findTried(all []condition) string {
 	if m := revisionOfWork.FindStringSubmatch(findCondition(all, "Reconciling").Message); m != nil {
 		return m[1]
@@ -193,24 +187,21 @@ func findTried(all []condition) string {
 	return ""
 }
 
-// leastHold is how long a newer revision must have been there before a health check holds it up: with the feature gate
-// CancelHealthCheckOnNewRevision of kustomize-controller, a check ends within a second.
+// leastHold is the minimum age of a newer revision before a health check counts as holding it up.
+// With the feature gate CancelHealthCheckOnNewRevision a check ends within a second.
 const leastHold = 15 * time.Second
 
-// isCheckingHealth reports whether a Kustomization checks the health of what it has applied.
 func isCheckingHealth(all []condition) bool {
 	reconciling := findCondition(all, "Reconciling")
 	return reconciling.Reason == "Progressing" && strings.HasPrefix(reconciling.Message, "Running health checks ")
 }
 
-// fluxReference refers to a source.
 type fluxReference struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// objectName returns the name of the source in the ledger.
 func (f fluxReference) objectName(namespace string) string {
 	if f.Namespace != "" {
 		namespace = f.Namespace
@@ -218,7 +209,6 @@ func (f fluxReference) objectName(namespace string) string {
 	return agentapi.Entry{Kind: f.Kind, Namespace: namespace, Name: f.Name}.ObjectName()
 }
 
-// fluxPast is an entry of status.history of a Kustomization.
 type fluxPast struct {
 	FirstReconciled      time.Time `json:"firstReconciled"`
 	LastReconciled       time.Time `json:"lastReconciled"`
@@ -240,8 +230,7 @@ func (p fluxPast) state() agentapi.Past {
 	return s
 }
 
-// readHelmRelease reads a HelmRelease of Flux. What runs is the release that was deployed last: one
-// that was rolled back is not.
+// readHelmRelease takes the last deployed release as running, not one that was rolled back.
 func (r *reader) readHelmRelease(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
 	var o struct {
 		Metadata metadata `json:"metadata"`

@@ -8,26 +8,23 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// terraform is what is known of a Terraform object.
 type terraform struct {
 	phase ledger.Phase
-	// isBehind is set if its source has another revision than the object has tried.
+	// isBehind is set if its source has a newer revision than it attempted.
 	isBehind bool
 }
 
-// kustomization is what is known of a Kustomization of Flux.
 type kustomization struct {
 	phase   ledger.Phase
-	unready []ledger.UnreadyObject // by the health check that failed
-	applies []string               // Terraform objects and Kustomizations, as the ledger names them
-	waits   bool                   // until what it applies is ready
-	checks  bool                   // the health of what it has applied
+	unready []ledger.UnreadyObject
+	applies []string // names of Terraform objects and Kustomizations
+	waits   bool     // for the applied objects to become ready
+	checks  bool     // is checking the health of the applied objects
 }
 
-// deepestHealth is how many Kustomizations are looked into that apply each other.
 const deepestHealth = 5
 
-// readInventory returns the names of the Terraform objects and Kustomizations among the ids of an inventory:
+// readInventory returns the Terraform objects and Kustomizations among inventory ids:
 // "namespace_name_group_Kind".
 func readInventory(ids []string) (names []string) {
 	for _, id := range ids {
@@ -39,8 +36,8 @@ func readInventory(ids []string) (names []string) {
 	return names
 }
 
-// correctKustomizations sets the phases of Kustomizations by what they apply: one is not ready while a plan waits
-// among that, whatever its health check has found, and has not failed if nothing but that kept it from being ready.
+// correctKustomizations corrects phases by the applied objects. While a plan waits, a Kustomization
+// is not ready, and has not failed for that alone.
 func (r *reader) correctKustomizations(all []agentapi.Entry) {
 	for i := range all {
 		known, ok := r.kustomizations[all[i].ObjectName()]
@@ -57,7 +54,6 @@ func (r *reader) correctKustomizations(all []agentapi.Entry) {
 	}
 }
 
-// judge returns the phase of a Kustomization by what it applies, and whether Terraform objects decide it.
 func (r *reader) judge(k kustomization, depth int) (phase ledger.Phase, byTerraform bool) {
 	if depth == 0 {
 		return k.phase, false
@@ -73,7 +69,7 @@ func (r *reader) judge(k kustomization, depth int) (phase ledger.Phase, byTerraf
 	return phase, phase != k.phase
 }
 
-// judgeApplied returns the phase of a Kustomization that is ready, or about to be, by what it applies.
+// judgeApplied judges a Kustomization that is ready, or whose health check runs.
 func (r *reader) judgeApplied(k kustomization, depth int) ledger.Phase {
 	phase := k.phase
 	for _, name := range k.applies {
@@ -97,7 +93,6 @@ func (r *reader) judgeApplied(k kustomization, depth int) ledger.Phase {
 	return phase
 }
 
-// findKnown returns what is known of an object that a health check names.
 func (r *reader) findKnown(name string, depth int) (ledger.Known, bool) {
 	if t, ok := r.terraforms[name]; ok {
 		return ledger.Known{Phase: t.phase, RunsTerraform: true}, true

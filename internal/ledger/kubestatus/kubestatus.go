@@ -1,10 +1,9 @@
-// Package kubestatus reads how far objects of Flux, tofu-controller, Argo CD and Rancher Fleet have
-// got, as an API server has them, and makes entries for the ledger of them.
+// Package kubestatus reads the status of Flux, tofu-controller, Argo CD and Rancher Fleet objects
+// from an API server into entries for the ledger.
 //
-// What the package keeps true: an object is ready only if its controller says so of its newest
-// specification; a revision is only named if the controller says that it was applied, or tried; an
-// object whose status cannot be read is unknown, and hides no other one; a message is one line
-// without passwords, and is the same as long as only its numbers of seconds differ.
+// An object is ready only if its controller reports so for the newest generation. Only applied or
+// attempted revisions are named. An unreadable object is unknown and does not affect others.
+// Messages are one line without passwords, and stable while only durations change.
 package kubestatus
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// patience is how long an object may be off before it counts as failed, where its controller does
-// not tell trouble that will pass from trouble that will not.
+// patience is how long an object may be unhealthy before it has failed, if its controller does not
+// tell temporary from permanent trouble.
 const patience = 5 * time.Minute
 
 // Kind is a kind of objects.
@@ -26,10 +25,10 @@ type Kind struct {
 	Name     string
 	Group    string
 	Resource string
-	Versions []string // the newest first
+	Versions []string // newest first
 }
 
-// Kinds returns all kinds that can be read.
+// Kinds returns all readable kinds.
 func Kinds() []Kind {
 	return []Kind{
 		{"Application", "argoproj.io", "applications", []string{"v1alpha1"}},
@@ -43,7 +42,6 @@ func Kinds() []Kind {
 	}
 }
 
-// metadata is what all objects have.
 type metadata struct {
 	Name       string            `json:"name"`
 	Namespace  string            `json:"namespace"`
@@ -52,7 +50,7 @@ type metadata struct {
 	Labels     map[string]string `json:"labels"`
 }
 
-// condition is one of Kubernetes, or one of Rancher, which has another name for its time.
+// condition is one of Kubernetes, or of Rancher, which uses LastUpdateTime.
 type condition struct {
 	Type               string    `json:"type"`
 	Status             string    `json:"status"`
@@ -63,7 +61,6 @@ type condition struct {
 	LastUpdateTime     time.Time `json:"lastUpdateTime"`
 }
 
-// since returns when a condition became what it is.
 func (c condition) since() time.Time {
 	if c.LastTransitionTime.IsZero() {
 		return c.LastUpdateTime
@@ -71,7 +68,6 @@ func (c condition) since() time.Time {
 	return c.LastTransitionTime
 }
 
-// findCondition returns the condition of a type; the zero condition if there is none.
 func findCondition(all []condition, kind string) condition {
 	for _, c := range all {
 		if c.Type == kind {
@@ -81,14 +77,14 @@ func findCondition(all []condition, kind string) condition {
 	return condition{}
 }
 
-// Read returns the entries of objects, which are given as JSON by the names of their kinds.
+// Read returns the entries of objects, given as JSON by kind.
 func Read(objects map[string][]json.RawMessage, now time.Time) []agentapi.Entry {
 	r := reader{
 		now: now, sources: map[string]fluxSource{}, bundles: map[string][]bundleDeployment{},
 		kustomizations: map[string]kustomization{}, terraforms: map[string]terraform{},
 	}
 	var all []agentapi.Entry
-	// What others refer to comes first.
+	// Referenced kinds come first.
 	for _, kind := range []string{"GitRepository", "OCIRepository", "BundleDeployment", "Kustomization", "HelmRelease", "Terraform", "Application", "GitRepo"} {
 		for _, raw := range objects[kind] {
 			all = append(all, r.readObject(kind, raw))
@@ -98,17 +94,15 @@ func Read(objects map[string][]json.RawMessage, now time.Time) []agentapi.Entry 
 	return all
 }
 
-// reader reads the objects of a cluster at a time.
 type reader struct {
 	now     time.Time
-	sources map[string]fluxSource         // by kind, namespace and name
-	bundles map[string][]bundleDeployment // by namespace and name of their GitRepo
+	sources map[string]fluxSource
+	bundles map[string][]bundleDeployment
 
-	kustomizations map[string]kustomization // by kind, namespace and name
-	terraforms     map[string]terraform     // by kind, namespace and name
+	kustomizations map[string]kustomization
+	terraforms     map[string]terraform
 }
 
-// readObject returns the entry of an object.
 func (r *reader) readObject(kind string, raw json.RawMessage) agentapi.Entry {
 	var head struct {
 		Metadata metadata `json:"metadata"`
@@ -127,19 +121,18 @@ func (r *reader) readObject(kind string, raw json.RawMessage) agentapi.Entry {
 	if err != nil {
 		phase, e.Message = ledger.Unknown, fmt.Sprintf("its status cannot be read: %s", err)
 	}
-	if phase == ledger.Ready || phase == ledger.Suspended || phase == ledger.Waiting { // it tells what was done
+	if phase == ledger.Ready || phase == ledger.Suspended || phase == ledger.Waiting { // a success message
 		e.Message = ""
 	}
 	e.Phase, e.Message = phase.String(), cleanMessage(e.Message)
 	return e
 }
 
-// isPast reports whether a time is longer ago than an object may be off.
 func (r *reader) isPast(since time.Time) bool {
 	return !since.IsZero() && r.now.Sub(since) > patience
 }
 
-// nameCommit returns a commit as Flux names it, with the branch or tag that it is of.
+// nameCommit returns a commit in Flux's form, with its branch or tag.
 func nameCommit(ref, commit string) string {
 	switch {
 	case !isCommit(commit):

@@ -14,7 +14,6 @@ const (
 	fleetNamespaceLabel = "fleet.cattle.io/bundle-namespace"
 )
 
-// bundleDeployment is what is read of a BundleDeployment of Rancher Fleet.
 type bundleDeployment struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {
@@ -30,7 +29,6 @@ type bundleDeployment struct {
 	} `json:"status"`
 }
 
-// readBundleDeployment reads a BundleDeployment of Rancher Fleet.
 func (r *reader) readBundleDeployment(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
 	var b bundleDeployment
 	if err := json.Unmarshal(raw, &b); err != nil {
@@ -66,7 +64,6 @@ func (r *reader) readBundleDeployment(raw json.RawMessage, e *agentapi.Entry) (l
 	return phase, nil
 }
 
-// waitOrFail returns whether something that is off still has time.
 func (r *reader) waitOrFail(c condition) ledger.Phase {
 	if r.isPast(c.since()) {
 		return ledger.Failed
@@ -74,7 +71,6 @@ func (r *reader) waitOrFail(c condition) ledger.Phase {
 	return ledger.Progressing
 }
 
-// gitRepo is what is read of a GitRepo of Rancher Fleet.
 type gitRepo struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {
@@ -102,14 +98,14 @@ type gitRepo struct {
 	} `json:"status"`
 }
 
-// source returns where a GitRepo comes from. Of several folders it names the first one.
+// source returns the origin of a GitRepo, with the first of its folders.
 func (g gitRepo) source() *agentapi.Source {
 	s := &agentapi.Source{URL: g.Spec.Repo, Ref: g.Spec.Branch}
 	if g.Spec.Revision != "" {
 		s.Ref = g.Spec.Revision
 	}
 	if s.Ref == "" {
-		s.Ref = "master" // as Rancher Fleet does
+		s.Ref = "master" // the default of Rancher Fleet
 	}
 	if len(g.Spec.Paths) > 0 {
 		s.Path = g.Spec.Paths[0]
@@ -117,8 +113,8 @@ func (g gitRepo) source() *agentapi.Source {
 	return s
 }
 
-// readGitRepo reads a GitRepo of Rancher Fleet. Its status names a commit as soon as that is found:
-// what is deployed of it is said by the bundles, and by their count.
+// readGitRepo reads the phase from the bundles and their counts: the status names a commit as soon
+// as it is found.
 func (r *reader) readGitRepo(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
 	var g gitRepo
 	if err := json.Unmarshal(raw, &g); err != nil {
@@ -155,7 +151,6 @@ func (r *reader) readGitRepo(raw json.RawMessage, e *agentapi.Entry) (ledger.Pha
 	return phase, nil
 }
 
-// isDeployed reports whether all bundles are ready, and are of the commit.
 func (g gitRepo) isDeployed(bundles []bundleDeployment) bool {
 	for _, b := range bundles {
 		if commit := b.Metadata.Labels[fleetCommitLabel]; commit != "" && commit != g.Status.Commit {

@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// terraformStatus is the status of a Terraform object of tofu-controller.
 type terraformStatus struct {
 	fluxStatus
 	LastAppliedRevision   string `json:"lastAppliedRevision"`
@@ -21,7 +20,6 @@ type terraformStatus struct {
 	} `json:"plan"`
 }
 
-// readTerraform reads a Terraform object of tofu-controller.
 func (r *reader) readTerraform(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
 	var o struct {
 		Metadata metadata `json:"metadata"`
@@ -57,9 +55,9 @@ func (r *reader) readTerraform(raw json.RawMessage, e *agentapi.Entry) (ledger.P
 	return phase, nil
 }
 
-// readPhase returns the phase of an object that is not suspended, and sets what the entry has of its plan. phase is
-// that of its conditions alone, which say Ready while a plan waits that is not the first one, and Unknown during each
-// check for drift.
+// readPhase returns the phase of an object that is not suspended, and sets its plan. Conditions
+// alone are not enough: they are Ready while any plan but the first waits, and Unknown during drift
+// checks.
 func (s terraformStatus) readPhase(phase ledger.Phase, approved string, e *agentapi.Entry) ledger.Phase {
 	pending := s.Plan.Pending
 	switch {
@@ -70,7 +68,7 @@ func (s terraformStatus) readPhase(phase ledger.Phase, approved string, e *agent
 		return s.readReady(e)
 	case phase == ledger.Failed && e.Reason == "DriftDetected":
 		applied := findCondition(s.Conditions, "Apply")
-		if applied.Status == "False" { // it finds what its own apply has left
+		if applied.Status == "False" { // its own apply failed halfway
 			e.Message = CleanTerraform(applied.Message)
 			return ledger.Failed
 		}
@@ -83,8 +81,8 @@ func (s terraformStatus) readPhase(phase ledger.Phase, approved string, e *agent
 	return phase
 }
 
-// readReady returns the phase of an object whose condition says that it is ready. A commit without changes is never
-// applied: it was planned, and there was nothing to do.
+// readReady returns the phase of an object with a Ready condition. A commit without changes is
+// planned, but never applied.
 func (s terraformStatus) readReady(e *agentapi.Entry) ledger.Phase {
 	planned := findCondition(s.Conditions, "Plan")
 	isApplied := s.LastAttemptedRevision == s.LastAppliedRevision
@@ -102,14 +100,14 @@ func (s terraformStatus) readReady(e *agentapi.Entry) ledger.Phase {
 	return ledger.Ready
 }
 
-// isChecking reports whether an object looks again at what it has settled: nothing of it has changed, and no plan is
-// being applied.
+// isChecking reports whether an object re-checks a settled state, without changes or an apply in
+// progress.
 func (s terraformStatus) isChecking(e *agentapi.Entry) bool {
 	return e.Observed && e.Reason == "Progressing" && s.Plan.Pending == "" && findCondition(s.Conditions, "Reconciling").Status == "True"
 }
 
-// CleanTerraform returns the useful part of a message of tofu-controller: the resources of a plan and how many there
-// are, or what follows the first "Error: ".
+// CleanTerraform returns the resources and counts of a plan in a tofu-controller message, or the
+// text after the first "Error: ".
 func CleanTerraform(message string) string {
 	_, failure, hasFailed := strings.Cut(message, "\nError: ")
 	if hasFailed {

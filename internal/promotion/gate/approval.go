@@ -20,16 +20,14 @@ type approvalSpec struct {
 	Trusted  bool     `yaml:"trusted"`
 }
 
-// teamPrefix begins the teams among those who may approve.
 const teamPrefix = "team:"
 
-// approvalGate waits for people to approve.
 type approvalGate struct {
 	gateName
 	count         int
-	people, teams []string // who may; both empty: anyone
+	people, teams []string // both empty: anyone
 	distinct      bool     // authors may not approve
-	trusted       bool     // what is only written in Git does not count
+	trusted       bool     // ignores approvals that are only written in Git
 }
 
 func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
@@ -60,7 +58,7 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// StageNeedsTrust reports whether a gate of a stage, or of its proof, counts only approvals that can be trusted.
+// StageNeedsTrust reports whether a gate of a stage or its proof counts only trusted approvals.
 func StageNeedsTrust(s model.Stage) bool {
 	return slices.ContainsFunc(s.Gates, NeedsTrust) || slices.ContainsFunc(s.Proof, NeedsTrust)
 }
@@ -68,7 +66,7 @@ func StageNeedsTrust(s model.Stage) bool {
 // AsksPeople reports whether a gate asks for approvals.
 func AsksPeople(spec model.GateSpec) bool { return spec.Kind == "approval" }
 
-// NeedsTrust reports whether a gate counts only approvals that can be trusted.
+// NeedsTrust reports whether a gate counts only trusted approvals.
 func NeedsTrust(spec model.GateSpec) bool {
 	if !AsksPeople(spec) {
 		return false
@@ -78,13 +76,11 @@ func NeedsTrust(spec model.GateSpec) bool {
 	return isApproval && a.trusted
 }
 
-// Needs returns the approvals, and the members of the teams.
 func (g approvalGate) Needs(f Facts) []Need {
 	teams := list.Convert(g.teams, func(team string) Need { return Need{Key: "members " + team, Kind: Members, Team: team} })
 	return append([]Need{{Key: "approvals " + f.Environment, Kind: Approvals}}, teams...)
 }
 
-// Evaluate counts those who approved and may.
 func (g approvalGate) Evaluate(f Facts) Verdict {
 	counted, refused := g.countPeople(f)
 	missing := g.count - len(counted)
@@ -115,17 +111,15 @@ func (g approvalGate) Evaluate(f Facts) Verdict {
 	return v
 }
 
-// Approvers is whose approval a gate waits for.
+// Approvers are the people whose approval a gate waits for.
 type Approvers struct {
-	// Only are those who may approve; nil if that is anybody, or not known.
+	// Only are the people who may approve; nil for anyone, or unknown.
 	Only []string
-	// Counted are those who have approved, and Authors those whose approval does not count for they are authors.
+	// Counted have approved. Authors' approvals do not count.
 	Counted, Authors []Person
-	// Missing is how many approvals are waited for.
-	Missing int
+	Missing          int
 }
 
-// findApprovers returns whose approval is waited for, where some count already.
 func (g approvalGate) findApprovers(f Facts, counted []approver) *Approvers {
 	a := &Approvers{Only: slices.Clone(g.people), Counted: list.Convert(counted, func(one approver) Person { return one.person })}
 	if g.distinct {
@@ -142,8 +136,7 @@ func (g approvalGate) findApprovers(f Facts, counted []approver) *Approvers {
 	return a
 }
 
-// RefuseApprover returns why the approval of a person would not count for a verdict that waits for approvals; "" if it
-// may.
+// RefuseApprover returns why a person's approval would not count for a waiting verdict, or "".
 func (v Verdict) RefuseApprover(who Person) string {
 	for _, p := range v.Parts {
 		if why := p.RefuseApprover(who); why != "" {
@@ -163,7 +156,6 @@ func (v Verdict) RefuseApprover(who Person) string {
 	return ""
 }
 
-// refusalReason returns why nobody waits for the approval of a person; "" if that is not so.
 func (a Approvers) refusalReason(who Person) string {
 	isWho := func(other Person) bool { return who.Relate(other) == Same }
 	switch {
@@ -177,13 +169,13 @@ func (a Approvers) refusalReason(who Person) string {
 	return ""
 }
 
-// mayBeAuthor reports whether a person may be the author of a commit. Of who signed in without an address that the issuer
-// vouches for, nothing says that they are not.
+// mayBeAuthor reports whether a person may be a commit's author. It is true for people who signed
+// in without a verified address, because nothing shows the contrary.
 func (p Person) mayBeAuthor(author Person) bool {
 	if p.Relate(author) == Same {
 		return true
 	}
-	author.Actor = "" // anybody can write another one into a commit
+	author.Actor = "" // anyone can write another one into a commit
 	switch p.Relate(author) {
 	case Different:
 		return false
@@ -193,14 +185,13 @@ func (p Person) mayBeAuthor(author Person) bool {
 	return true
 }
 
-// approver is a person with the name that is shown.
 type approver struct {
 	name   string
 	person Person
 }
 
-// countPeople returns whose approvals count, and why others do not. Two people count if they are known to be
-// different.
+// countPeople returns the approvers that count, and why others do not. People count separately only
+// if they are known to be different.
 func (g approvalGate) countPeople(f Facts) (counted []approver, refused []string) {
 	all := g.sortedApprovals(f)
 	people := g.mergePeople(all)
@@ -228,16 +219,17 @@ func (g approvalGate) countPeople(f Facts) (counted []approver, refused []string
 	return counted, refused
 }
 
-// mergedPeople are the people of approvals: the approval i is of all[index[i]].
+// mergedPeople: approval i is of all[index[i]].
 type mergedPeople struct {
 	all   []Person
 	index []int
 }
 
-// mergePeople finds out which approvals are of one person. What a gate does not trust proves nothing of others.
+// mergePeople joins approvals of one person. Approvals that the gate does not trust prove no
+// identity.
 func (g approvalGate) mergePeople(approvals []Approval) mergedPeople {
 	m := mergedPeople{index: make([]int, len(approvals))}
-	owner := map[string]int{} // by mark, the first approval with it
+	owner := map[string]int{}
 	root := func(i int) int {
 		for m.index[i] != i {
 			i = m.index[i]
@@ -268,8 +260,8 @@ func (g approvalGate) mergePeople(approvals []Approval) mergedPeople {
 	return m
 }
 
-// chooseDifferent returns as many people as are known to be different from each other, and the rest. Logins are preferred
-// to sign-ins, and these to addresses; who claims a name of another one comes last.
+// chooseDifferent returns a large set of people known to be different, and the rest. It prefers
+// logins, then sign-ins, then addresses; people who claim another's name are last.
 func chooseDifferent(all []approver) (chosen, rest []approver) {
 	claims := func(a, b Person) bool { return haveCommon(normalizeAll(a.Claims), b.identities()) }
 	for _, isKind := range []func(Person) bool{
@@ -301,7 +293,6 @@ func chooseDifferent(all []approver) (chosen, rest []approver) {
 	return chosen, rest
 }
 
-// sortedApprovals returns all approvals in one order, without those that have no name.
 func (g approvalGate) sortedApprovals(f Facts) []Approval {
 	all := slices.Clone(f.Approvals)
 	if f.Pull != nil {
@@ -314,7 +305,6 @@ func (g approvalGate) sortedApprovals(f Facts) []Approval {
 	return all
 }
 
-// refusalReason returns why an approval of a person does not count; "" if it does.
 func (g approvalGate) refusalReason(a Approval, p Person, f Facts) string {
 	who := a.Approver
 	switch {
@@ -343,7 +333,6 @@ func (g approvalGate) mayApprove(who string, f Facts) bool {
 	return slices.ContainsFunc(g.teams, func(team string) bool { return slices.ContainsFunc(f.Teams[team], same) })
 }
 
-// describeApprovers returns who may approve and is waited for.
 func (g approvalGate) describeApprovers(asked Approvers) string {
 	isDone := func(name string) bool { return asked.refusalReason(Person{Names: []string{name}}) != "" }
 	who := slices.Concat(slices.DeleteFunc(slices.Clone(g.people), isDone), list.Convert(g.teams, func(team string) string { return "team " + team }))
@@ -356,13 +345,12 @@ func (g approvalGate) describeApprovers(asked Approvers) string {
 	return ", of " + text.Join(who, " or ")
 }
 
-// Forecast has no known end. It counts as Evaluate does.
 func (g approvalGate) Forecast(f Facts, from time.Time) Forecast {
 	counted, _ := g.countPeople(f)
 	return forecastVerdict(g.Evaluate(f), from, text.Count(max(0, g.count-len(counted)), "approval")+g.describeApprovers(*g.findApprovers(f, counted)))
 }
 
-// Person returns who has approved.
+// Person returns the approver.
 func (a Approval) Person() Person {
 	login := a.Login
 	if login == "" && !strings.Contains(a.Approver, "@") {

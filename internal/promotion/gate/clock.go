@@ -6,20 +6,18 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
-	// The zones are there also where none are installed, as in an empty image.
+	// Embeds the time zones, which an empty image lacks.
 	_ "time/tzdata"
 )
 
-// opening is a time window that opens whenever the clocks of a time zone match an expression, and
-// stays open for a duration. Where clocks are set back, it opens at both times; a time that clocks
-// skip is the moment at which they do.
+// opening is a time window that opens when a zone's clocks match cron, for a duration. If clocks
+// are set back, it opens at both times; a skipped time is the moment of the change.
 type opening struct {
-	schedule cron.Schedule // knows nothing of zones
+	schedule cron.Schedule
 	length   time.Duration
 	zone     *time.Location
 }
 
-// knownZones are for hints. The IANA database has all.
 var knownZones = []string{
 	"UTC", "Europe/London", "Europe/Dublin", "Europe/Lisbon", "Europe/Madrid", "Europe/Paris", "Europe/Berlin", "Europe/Amsterdam", "Europe/Brussels",
 	"Europe/Zurich", "Europe/Vienna", "Europe/Rome", "Europe/Prague", "Europe/Warsaw", "Europe/Stockholm", "Europe/Oslo", "Europe/Copenhagen",
@@ -28,7 +26,6 @@ var knownZones = []string{
 	"Asia/Dubai", "Asia/Seoul", "Asia/Jerusalem", "Australia/Sydney", "Pacific/Auckland", "Africa/Johannesburg", "Africa/Lagos",
 }
 
-// parseCron reads an expression of five fields.
 func parseCron(text string) (cron.Schedule, error) {
 	if strings.Contains(text, "=") {
 		return nil, fmt.Errorf("the zone is written as timeZone")
@@ -36,13 +33,12 @@ func parseCron(text string) (cron.Schedule, error) {
 	return cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(text)
 }
 
-// maxClockChanges bounds how many changes of the clocks are examined for one opening: cron gives up
-// after five years, and no place changes its clocks more than four times in one.
+// maxClockChanges bounds the search for one opening: cron gives up after five years, and no zone
+// changes more than four times a year.
 const maxClockChanges = 40
 
-// nextOpening returns the first opening after a time; zero if there is none in about five years.
-// Between two changes of the clocks a zone is UTC with an offset, so each such period is searched
-// in UTC.
+// nextOpening returns the first opening after a time; zero if there is none in about five years. It
+// searches each period between clock changes in UTC.
 func (o opening) nextOpening(after time.Time) time.Time {
 	at := after.In(o.zone)
 	_, offset := at.Zone()
@@ -68,15 +64,12 @@ func (o opening) nextOpening(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// wallClock returns what clocks show as if it were UTC.
 func wallClock(t time.Time, offset int) time.Time { return t.UTC().Add(offsetDuration(offset)) }
 
 func offsetDuration(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// closingTime returns when an open window closes unless it opens again before: the length after its
-// last opening.
 func (o opening) closingTime(now time.Time) time.Time {
-	// Openings after low are not all over; none are after high.
+	// Some opening is after low; none is after high.
 	low, high := now.Add(-o.length), now
 	for high.Sub(low) > time.Second {
 		middle := low.Add(high.Sub(low) / 2)

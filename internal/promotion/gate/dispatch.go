@@ -14,11 +14,10 @@ type dispatchSpec struct {
 	Workflow string            `yaml:"workflow" required:"true"`
 	Ref      string            `yaml:"ref"`
 	Inputs   map[string]string `yaml:"inputs"`
-	Defaults bool              `yaml:"defaults"` // add the inputs of Kalypso
+	Defaults bool              `yaml:"defaults"` // adds Kalypso's inputs
 	Timeout  time.Duration     `yaml:"timeout"`
 }
 
-// dispatchGate waits for a workflow that is started for the commit, once.
 type dispatchGate struct {
 	gateName
 	spec dispatchSpec
@@ -40,7 +39,6 @@ func (g dispatchGate) answerKey(f Facts) string {
 	return "dispatch " + f.Environment + " " + g.name
 }
 
-// Needs returns the run of the workflow.
 func (g dispatchGate) Needs(f Facts) []Need {
 	inputs := map[string]string{}
 	if g.spec.Defaults {
@@ -50,7 +48,6 @@ func (g dispatchGate) Needs(f Facts) []Need {
 	return []Need{{Key: g.answerKey(f), Kind: Dispatch, Workflow: g.spec.Workflow, Ref: g.spec.Ref, Inputs: inputs, Timeout: g.spec.Timeout}}
 }
 
-// Evaluate returns how the run went.
 func (g dispatchGate) Evaluate(f Facts) Verdict {
 	a := f.Answers[g.answerKey(f)]
 	at := ""
@@ -81,7 +78,6 @@ func reasonSuffix(reason string) string {
 	return ": " + reason
 }
 
-// Forecast has no known end.
 func (g dispatchGate) Forecast(f Facts, from time.Time) Forecast {
 	return forecastVerdict(g.Evaluate(f), from, fmt.Sprintf("workflow %s", g.spec.Workflow))
 }

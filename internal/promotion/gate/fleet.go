@@ -11,13 +11,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
-// The values of a rollout's of and objects. The first ones are the defaults.
+// The values of a rollout's of and objects; the first are the defaults.
 const (
 	ofKnown, ofExpected         = "known", "expected"
 	objectsPlatform, objectsAll = "platform", "all"
 )
 
-// applyFleet sets the rule for the clusters that are expected, if they are what is judged.
 func (g *rolloutGate) applyFleet(spec model.GateSpec, s rolloutSpec) problem.List {
 	var problems problem.List
 	for _, field := range []struct {
@@ -53,7 +52,6 @@ func (g *rolloutGate) applyFleet(spec model.GateSpec, s rolloutSpec) problem.Lis
 	return append(problems, checkGroups(spec, s)...)
 }
 
-// checkGroups checks what clusters are grouped by, and the percentages of the groups.
 func checkGroups(spec model.GateSpec, s rolloutSpec) problem.List {
 	var problems problem.List
 	label, byLabel := strings.CutPrefix(s.Groups.By, rollout.ByLabel)
@@ -75,7 +73,6 @@ func checkGroups(spec model.GateSpec, s rolloutSpec) problem.List {
 	return problems
 }
 
-// fleetKey returns the key of the gate's need.
 func (g rolloutGate) fleetKey(f Facts) string {
 	if g.allObjects {
 		return "fleet with all objects " + f.Environment

@@ -12,14 +12,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// FreezeGate is the name of the gate that every environment has.
+// FreezeGate is the name of every environment's freeze gate.
 const FreezeGate = "freeze"
 
-// minAbbreviation is the least number of digits of an abbreviated commit.
 const minAbbreviation = 7
 
-// EvaluateFreezes returns whether freezes keep the commit from the environment now, and names each that does. Every
-// environment has this gate.
+// EvaluateFreezes returns whether freezes keep the commit from the environment now, and names them.
+// Every environment has this gate.
 func EvaluateFreezes(f Facts) Verdict {
 	all := slices.SortedFunc(slices.Values(f.Freezes), func(a, b *model.Freeze) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Reason, b.Reason))
@@ -53,8 +52,8 @@ func EvaluateFreezes(f Facts) Verdict {
 	return v
 }
 
-// ForecastWithFreezes returns the forecast of the gates before an environment gets a commit, and of the freezes that are
-// in force when they are reached, when one of these ends, and when the gates are passed.
+// ForecastWithFreezes returns the forecast of the gates and of freezes in force when they are
+// reached, when a freeze ends, or when the gates pass.
 func (s Set) ForecastWithFreezes(f Facts, from time.Time) Forecast {
 	all := s.Forecast(f, from)
 	var waits, delays []string
@@ -88,7 +87,6 @@ func (s Set) ForecastWithFreezes(f Facts, from time.Time) Forecast {
 	return Forecast{Time: all.Time, WaitsFor: strings.Join(waits, ", "), Delays: append(delays, all.Delays...)}
 }
 
-// evaluateFreeze is for a freeze that is in force.
 func evaluateFreeze(z *model.Freeze, f Facts) Verdict {
 	gate := gateName{cmp.Or(z.Name, FreezeGate), KindFreeze}
 	if reason, ok := findException(z, f.Commit); ok {
@@ -101,7 +99,6 @@ func evaluateFreeze(z *model.Freeze, f Facts) Verdict {
 	return gate.wait("%s, until %s", text, formatTime(z.To)).withNamedTime(z.To, f.Now)
 }
 
-// findException returns the reason why a commit may pass. The exception may abbreviate its id.
 func findException(z *model.Freeze, commit string) (string, bool) {
 	if reason, ok := z.Except[commit]; ok && commit != "" {
 		return reason, true

@@ -1,8 +1,8 @@
 // Package gate evaluates the gates of a commit, with reasons.
 //
-// What the package keeps true: a verdict always has a reason, and the time from which it may change
-// where one is known; a gate is a function of the [Facts], and asks for what is not among them with
-// a [Need]; an answer that is missing is waited for, and never counts as a yes.
+// What the package keeps true: a verdict has a reason, and the time when it may change if known. A
+// gate is a function of [Facts], and requests missing ones with a [Need]. A missing answer is
+// waited for, and never counts as a yes.
 package gate
 
 import (
@@ -18,140 +18,134 @@ type Status string
 // The states of a gate.
 const (
 	Pass Status = "pass"
-	Wait Status = "wait" // it may pass later
-	Fail Status = "fail" // this commit does not pass unless a fact changes
+	Wait Status = "wait"
+	Fail Status = "fail" // needs a new fact, or another commit
 )
 
-// Verdict is the result of a gate, and why.
+// Verdict is the result of a gate, and its reason.
 type Verdict struct {
 	Gate   string `json:"gate"` // its name, or its kind
 	Kind   Kind   `json:"kind,omitempty"`
 	Status Status `json:"status"`
 	Reason string `json:"reason"` // one sentence, without a full stop
-	// NamesCommit reports that Reason begins with the commit that is waited for.
+	// NamesCommit means that Reason begins with the awaited commit.
 	NamesCommit bool `json:"-"`
-	// WaitsFor is what Reason says is waited for, to follow "waits for"; "" if Reason says it in other words.
+	// WaitsFor is what the commit waits for, to follow "waits for"; "" if Reason is worded differently.
 	WaitsFor string `json:"waitsFor,omitempty"`
-	// NamesTime reports that Reason says the time of ValidUntil.
+	// NamesTime means that Reason includes ValidUntil.
 	NamesTime bool `json:"namesTime,omitempty"`
-	// Follows reports that Reason is that of the gate that decides, after which this one begins.
+	// Follows means that this gate starts after another one and repeats its Reason.
 	Follows bool `json:"-"`
-	// ValidUntil is when the verdict may change without a new fact; zero if that is not known.
+	// ValidUntil is when the verdict may change without a new fact; zero if unknown.
 	ValidUntil time.Time `json:"until,omitzero"`
 	Parts      []Verdict `json:"parts,omitempty"`
-	// Approvers is whose approval is waited for; nil for no approvals. Nothing may change it.
+	// Approvers are those waited for; nil for none. They must not be modified.
 	Approvers *Approvers `json:"-"`
 }
 
-// Kind says what a verdict is about, whatever its gate is called: what decides on a verdict looks at it, and never
-// at its words. The kind of a gate that people wrote is the kind that they wrote.
+// Kind is the subject of a verdict, whatever the gate's name. Decisions use it, never the reason's
+// words. People's gates have the kind that they wrote.
 type Kind string
 
-// The kinds of verdicts: first those of the gates that people write. Verdicts that are made of others have none.
+// The kinds of verdicts, first those of people's gates. Combined verdicts have none.
 const (
-	KindApproval Kind = "approval" // people approve
-	KindDispatch Kind = "dispatch" // a workflow runs
-	KindHTTP     Kind = "http"     // a server answers
-	KindMerged   Kind = "merged"   // the output is merged
-	KindRollout  Kind = "rollout"  // clusters run the output
-	KindSoak     Kind = "soak"     // time passes
-	KindStatus   Kind = "status"   // a commit status is set
-	KindWindow   Kind = "window"   // it is one of the times that the gate names
-	KindFreeze   Kind = "freeze"   // a freeze covers the environment
-	KindProblems Kind = "problems" // the environment cannot be rendered
-	KindAfter    Kind = "after"    // the commit is verified in an environment before
+	KindApproval Kind = "approval"
+	KindCost     Kind = "cost"
+	KindDispatch Kind = "dispatch"
+	KindHTTP     Kind = "http"
+	KindMerged   Kind = "merged"
+	KindRollout  Kind = "rollout"
+	KindSoak     Kind = "soak"
+	KindStatus   Kind = "status"
+	KindWindow   Kind = "window"
+	KindFreeze   Kind = "freeze"
+	KindProblems Kind = "problems"
+	KindAfter    Kind = "after"
 )
 
 // Gate is a condition.
 type Gate interface {
-	// Name returns the name that people gave it, or its kind.
+	// Name returns the gate's given name, or its kind.
 	Name() string
 	// Evaluate returns whether the gate is satisfied.
 	Evaluate(f Facts) Verdict
-	// Forecast returns when it will be satisfied if it is reached at a time and all goes well.
+	// Forecast returns when it will be satisfied, if reached at from and all goes well.
 	Forecast(f Facts, from time.Time) Forecast
 }
 
-// Asker is a gate that needs answers from outside.
+// Asker is a gate that needs external answers.
 type Asker interface {
-	// Needs returns what Evaluate needs to know. The answers have the keys of the needs.
+	// Needs returns what Evaluate needs. Answers have the keys of needs.
 	Needs(f Facts) []Need
 }
 
 // Forecast is when a gate will be satisfied.
 type Forecast struct {
-	// Time is the earliest time, if what is waited for is there by then; zero if that is not known.
+	// Time is the earliest time, without the duration of WaitsFor; zero if unknown.
 	Time time.Time `json:"at,omitzero"`
-	// WaitsFor names what has no known end: "2 approvals".
+	// WaitsFor has no known end: "2 approvals".
 	WaitsFor string `json:"waits,omitempty"`
-	// Delays are what has a known end and is not over yet when it is reached: "gate window until Mon 2026-11-30 09:00
-	// UTC".
+	// Delays have a known end: "gate window until Mon 2026-11-30 09:00 UTC".
 	Delays []string `json:"delays,omitempty"`
 }
 
-// Facts are what is known about one commit of the base in one environment.
+// Facts are the known facts about a base commit in an environment.
 type Facts struct {
 	Now         time.Time
 	Environment string
-	Commit      string // of the base
-	// Authors are those who wrote the promoted commits, as many as are known.
-	Authors []Person
-	// PromotedAt is when the commit was promoted to the environment; zero if it was not.
-	PromotedAt time.Time
-	// MergedAt is when the output of the commit was first seen on the output branch; zero if it is
-	// not there.
-	MergedAt time.Time
-	// OutputCommit is the commit of the output branch that holds the output; "" if none does.
+	Commit      string
+	Authors     []Person
+	PromotedAt  time.Time
+	// MergedAt is when the output was first seen on the output branch, or zero.
+	MergedAt     time.Time
 	OutputCommit string
-	// DeployedAt is since when the clusters run the commit; zero if they do not, or that is not
-	// known. For a commit that the environment does not have, they are those of the environments that it comes
-	// after.
+	// DeployedAt is when the clusters began to run the commit; zero if they do not, or unknown.
+	// Before promotion, it is about the previous environments.
 	DeployedAt time.Time
-	// Withheld is why only a person may merge the output; "" if nothing requires it. HasFormer reports that the output
-	// branch holds one of the commit already, from before what Withheld is about.
+	// Withheld is why only a person may merge the output, or "". HasFormer means that an output of
+	// the commit is already merged, from before Withheld's cause.
 	Withheld  string
 	HasFormer bool
-	// Declined is the pull request of the output that a person closed; 0 for none.
+	// Declined is the output's pull request that a person closed; 0 for none.
 	Declined int
-	// Pull is the pull request of the output, or of the record.
-	Pull    *Pull
-	Reports []rollout.Report
-	// Uncounted are the clusters that say they are of the environment, and have reported no output of
-	// it, by name: none of Reports is theirs.
+	Pull     *Pull
+	Reports  []rollout.Report
+	// Uncounted are clusters without a report of the environment's output. They are not in Reports.
 	Uncounted []string
-	// Excluded are the clusters that report an output of the environment and do not count in it, by name: a closed list does
-	// not name them, or their keys are bound to others.
+	// Excluded are clusters that report the environment's output but do not count: a closed list
+	// omits them, or their keys are bound to others.
 	Excluded []string
-	// Fleets are how the expected clusters stand to the output, by the key of the need.
+	// Untyped are clusters of which no report names a cluster type, so that they count in no wave.
+	Untyped []string
+	// Away are clusters that have been silent for so long that they do not count.
+	Away []string
+	// Fleets are the expected clusters' states, by key of the need.
 	Fleets map[string]rollout.Fleet
-	// ReportsLost is set while reports may be missing from Reports.
+	// ReportsLost is set while Reports may be incomplete.
 	ReportsLost LostReports
-	// BaseStatuses and OutputStatuses are the statuses of the commit of the base, and of the
-	// output's.
+	// BaseStatuses and OutputStatuses are statuses of the base's and the output's commit.
 	BaseStatuses, OutputStatuses []CommitStatus
-	// PreviousStatuses are those of the previous output. Clusters that reported on it must report
-	// on this one too.
+	// PreviousStatuses are the previous output's. Clusters that reported there must report here
+	// too.
 	PreviousStatuses []CommitStatus
-	// OtherEnvironments are the environments whose output is on the same branch: a status that does
-	// not name the environment could be of any of them.
+	// OtherEnvironments share the output branch: a status that names no environment may be any of
+	// theirs.
 	OtherEnvironments []string
 	Freezes           []*model.Freeze
-	// Approvals are those in Git. Those of a pull request are in Pull.
+	// Approvals are in Git; a pull request's are in Pull.
 	Approvals []Approval
-	// Teams are the members of the teams that gates name.
-	Teams map[string][]string
-	// Plans are those of the stacks of the environment; nil if they are not known.
-	Plans *Plans
-	// Answers are by the key of the need.
+	Teams     map[string][]string
+	Plans     *Plans
+	// Costs are those of the plans that the commit leads to; nil if unknown.
+	Costs   *[]PlannedCost
 	Answers map[string]Answer
 }
 
-// LostReports says that reports of clusters were lost, and why. A cluster whose report was lost is
-// not counted, so a share of those that are says little.
+// LostReports says why cluster reports were lost. Such clusters are not counted, so shares are not
+// reliable.
 type LostReports struct {
-	Reason string // a clause; "" if none were lost
-	// Until is when a cluster that has been silent since is not required any more; zero if what was
-	// reported may yet be read.
+	Reason string // a clause; "" for none
+	// Until is when a silent cluster stops being required; zero if the reports may still be read.
 	Until time.Time
 }
 
@@ -159,49 +153,47 @@ type LostReports struct {
 type Pull struct {
 	Number    int
 	URL       string
-	Missing   []string // to be merged
+	Missing   []string
 	Approvals []Approval
 }
 
-// Approval is a person's approval of this commit in this environment.
+// Approval is a person's approval of a commit in an environment.
 type Approval struct {
 	Approver string // a login; in Git, an address
 	Time     time.Time
 	// Location is "pull request 7", or a file.
 	Location string
-	// Login is the forge's login for the address in Approver, where it is known. It identifies a
-	// person, and never grants permission.
+	// Login is the known forge login for the address in Approver. It identifies a person, but never
+	// grants permission.
 	Login string
-	// Actor, Keys and Claims are those of [Person].
+	// Actor, Keys and Claims are as in [Person].
 	Actor        string
 	Keys, Claims []string
-	// Commit is the one that added the file.
-	Commit string
-	// Refused is why the forge does not count it, as in "is of an older commit"; "" if it does.
+	Commit       string
+	// Refused is why the forge does not count it, as in "is of an older commit", or "".
 	Refused string
-	// Distrusted is why it may be another person's, as in "is in a commit without a signature"; "" if
-	// a forge or a signature says whose it is.
+	// Distrusted is why it may be forged, as in "is in a commit without a signature", or "".
 	Distrusted string
 }
 
 // Outcome is the state of a commit status or of a run.
 type Outcome string
 
-// The outcomes that all forges know.
+// The outcomes that all forges have.
 const (
 	Pending Outcome = "pending"
 	Success Outcome = "success"
 	Failure Outcome = "failure"
 )
 
-// CommitStatus is a status that was set on a commit.
+// CommitStatus is a status of a commit.
 type CommitStatus struct {
 	Context     string
 	Outcome     Outcome
 	Description string
 	URL         string
 	Time        time.Time
-	Author      string // a login; "" if the forge does not tell
+	Author      string // a login; "" if unknown
 }
 
 // NeedKind is how a need is answered.
@@ -209,48 +201,46 @@ type NeedKind string
 
 // The kinds of needs.
 const (
-	HTTP           NeedKind = "http"      // GET a URL, or POST to it if there is a body
-	StackPlans     NeedKind = "plans"     // the plans of the environment's stacks; the answer goes to Facts.Plans
-	Dispatch       NeedKind = "dispatch"  // run a workflow, once for a commit, and wait for its end
-	Members        NeedKind = "members"   // of a team; the answer goes to Facts.Teams
-	BaseStatuses   NeedKind = "base"      // what was said of the commit of the base
-	OutputStatuses NeedKind = "output"    // what was said of the commit of the output
-	Clusters       NeedKind = "clusters"  // what clusters have reported
-	Fleet          NeedKind = "fleet"     // how the expected clusters stand; the answer goes to Facts.Fleets
-	Approvals      NeedKind = "approvals" // of the pull request, and those in Git
+	HTTP           NeedKind = "http"     // GET, or POST with a body
+	StackPlans     NeedKind = "plans"    // plans of the stacks; answered in Facts.Plans
+	PlanCosts      NeedKind = "costs"    // of the plans; answered in Facts.Costs
+	Dispatch       NeedKind = "dispatch" // run a workflow once per commit
+	Members        NeedKind = "members"
+	BaseStatuses   NeedKind = "base"
+	OutputStatuses NeedKind = "output"
+	Clusters       NeedKind = "clusters"
+	Fleet          NeedKind = "fleet"     // the expected clusters; answered in Facts.Fleets
+	Approvals      NeedKind = "approvals" // of the pull request and in Git
 )
 
-// Need is a question that a gate must have answered.
+// Need is a query that a gate needs answered.
 type Need struct {
-	Key  string // for Answers; the same need has the same key
+	Key  string // for Answers; equal for equal needs
 	Kind NeedKind
-	// URL is for HTTP, MaxAge how old its answer may be, and Timeout how long the request may take.
+	// URL, MaxAge (of the answer) and Timeout are for HTTP.
 	URL             string
 	MaxAge, Timeout time.Duration
-	// Body is JSON to send to the URL; nil for none.
-	Body []byte
-	// Secret names the headers in the settings to send; "" for none.
-	Secret string
-	// Workflow, Ref and Inputs are for Dispatch.
+	Body            []byte
+	// Secret names headers in the settings; "" for none.
+	Secret        string
 	Workflow, Ref string
 	Inputs        map[string]string
-	Team          string // for Members
-	AllObjects    bool   // for Fleet: not only the platform object of a cluster counts
+	Team          string
+	AllObjects    bool // for Fleet: all objects of a cluster count
 }
 
 // Answer is the answer to a need.
 type Answer struct {
 	Time    time.Time // of the answer, or of the dispatch
-	Outcome Outcome   // of a run
-	URL     string    // of the run, or that was asked
-	Reason  string    // why it failed, or could not be asked; "" if it could
-	// Code and Body are the response of an HTTP server.
-	Code int
-	Body []byte
+	Outcome Outcome
+	URL     string // of the run, or the requested one
+	Reason  string // of a failure; "" for none
+	Code    int
+	Body    []byte
 }
 
-// CombineVerdicts passes if all parts do. A part that failed decides; otherwise the part that waits
-// longest, or without a known end.
+// CombineVerdicts passes if all parts do. A failed part decides, or else the part that waits
+// longest.
 func CombineVerdicts(name string, parts []Verdict) Verdict {
 	all := Verdict{Gate: name, Status: Pass, Reason: "all gates passed", Parts: parts}
 	for _, p := range parts {
@@ -268,8 +258,7 @@ func CombineVerdicts(name string, parts []Verdict) Verdict {
 	return all
 }
 
-// NextChange returns the earliest time at which a part of the verdict may change without a new
-// fact; zero if none is known.
+// NextChange returns the earliest time when a part may change without a new fact, or zero.
 func (v Verdict) NextChange() time.Time {
 	at := v.ValidUntil
 	for _, p := range v.Parts {
@@ -278,7 +267,7 @@ func (v Verdict) NextChange() time.Time {
 	return at
 }
 
-// EarlierTime returns the earlier of two times; a zero time is none.
+// EarlierTime returns the earlier time; zero means none.
 func EarlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

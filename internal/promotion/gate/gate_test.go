@@ -98,7 +98,7 @@ func checkCases(t *testing.T, cases []verdictCase) {
 // samples are gates of every kind, for what has to hold for all.
 var samples = []string{
 	"merged", "rollout", "rollout: {clusters: 3, percent: 50, stale: 1h, timeout: 2h, contexts: [e2e, 'kustomization/*']}",
-	"soak: 30m", "soak: 1h",
+	"soak: 30m", "soak: 1h", "cost: {increase: 100, currency: EUR, per: month}",
 	"window: {allow: [{cron: 0 9 * * 1-4, duration: 8h, timeZone: Europe/Berlin}], deny: [{cron: 0 0 24 12 *, duration: 72h}]}",
 	"window: {deny: [{cron: '0 2 * * *', duration: 2h, timeZone: America/New_York}]}",
 	"approval", `approval: {count: 2, by: [alice, bob@example.com, "team:org/sre"], distinct: true}`,
@@ -222,8 +222,11 @@ func TestProblems(t *testing.T) {
 	tests := []struct{ gate, want, hint string }{
 		{"soek: 30m", `there is no gate "soek"`, `did you mean "soak"?`},
 		{"freeze", `there is no gate "freeze"`, "write an object of kind Freeze: it counts for all environments that it names, without a gate"},
-		{"banana: 1", `there is no gate "banana"`, "the gates are approval, dispatch, http, merged, rollout, soak, status, window"},
+		{"banana: 1", `there is no gate "banana"`, "the gates are approval, cost, dispatch, http, merged, rollout, soak, status, window"},
 		{"merged: {by: alice}", `merged has no field "by"`, ""},
+		{"cost: {increase: 1000000000, currency: EUR}", "increase is 1000000000, and should be from 0 to 999999999", "write how much more it may cost, as in increase: 100"},
+		{"cost: {increase: 1, currency: euro}", `the currency cannot be "euro"`, "write the currency in which the costs are sent, as in currency: EUR"},
+		{"cost: {increase: 1, currency: EUR, per: year}", `per cannot be "year"`, "write per: month, or leave it out"},
 		{"soak", "soak needs a duration", "write it as soak: 30m"},
 		{"soak: 30", `soak should be a duration, but is "30"`, "write a duration such as 30m, 4h or 3d"},
 		{"soak: {for: 30m}", `soak should be a duration, but is a mapping`, "write a duration such as 30m, 4h or 3d"},

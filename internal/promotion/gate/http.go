@@ -13,23 +13,21 @@ import (
 )
 
 type httpSpec struct {
-	URL     string        `yaml:"url" required:"true"` // with placeholders
+	URL     string        `yaml:"url" required:"true"`
 	Expect  string        `yaml:"expect" required:"true"`
 	Fail    string        `yaml:"fail"`
 	Every   time.Duration `yaml:"every"`
 	Timeout time.Duration `yaml:"timeout"`
 	Secret  string        `yaml:"secret"`
-	Send    []string      `yaml:"send"` // what is posted; without it, the URL is got
+	Send    []string      `yaml:"send"` // the body to post; nil for GET
 }
 
-// httpGate asks a server, and evaluates expressions on its response.
 type httpGate struct {
 	gateName
 	spec            httpSpec
-	expect, failure *expression
+	expect, failure *condition
 }
 
-// Bounds of what may be written.
 const (
 	shortestEvery = 5 * time.Second
 	longestAnswer = time.Minute
@@ -44,8 +42,8 @@ func newHTTPGate(spec model.GateSpec) (Gate, problem.List) {
 	g := httpGate{gateName: gateNameOf(spec), spec: s}
 	problems = append(problems, checkURL(spec, s)...)
 	problems = append(problems, checkSend(spec, s.Send)...)
-	compiled := func(name, text string) *expression {
-		e, err := compileExpression(name, text)
+	compiled := func(name, text string) *condition {
+		e, err := compileCondition(name, text)
 		if err != nil {
 			problems = append(problems, spec.Problem(`write CEL over status, body, text, environment, commit and output, such as status == 200 && body.healthy`,
 				"%s: %v", name, err))
@@ -65,7 +63,6 @@ func newHTTPGate(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// placeholder matches the placeholders of a URL.
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
 var placeholders = []string{"{commit}", "{environment}", "{output}"}
@@ -106,7 +103,6 @@ func (g httpGate) answerKey(f Facts) string {
 	return "http " + f.Environment + " " + g.name
 }
 
-// Needs returns the response of the server, and before that what is sent to it.
 func (g httpGate) Needs(f Facts) []Need {
 	body, reason := g.findBody(f)
 	if reason != "" {
@@ -115,14 +111,13 @@ func (g httpGate) Needs(f Facts) []Need {
 	return []Need{{Key: g.answerKey(f), Kind: HTTP, URL: g.expandURL(f), Body: body, MaxAge: g.spec.Every, Timeout: g.spec.Timeout, Secret: g.spec.Secret}}
 }
 
-// expandURL returns the URL with its placeholders replaced.
 func (g httpGate) expandURL(f Facts) string {
 	escape := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 	return strings.NewReplacer("{environment}", escape(f.Environment), "{commit}", escape(f.Commit), "{output}", escape(f.OutputCommit)).Replace(g.spec.URL)
 }
 
-// Evaluate evaluates the last response. One that is older than twice its maximal age does not
-// count, nor does the response to another URL, which is of another commit.
+// Evaluate evaluates the last response. It ignores a response that is older than twice its maximum
+// age, or from another URL, which is about another commit.
 func (g httpGate) Evaluate(f Facts) Verdict {
 	_, unsent := g.findBody(f)
 	a, ok := f.Answers[g.answerKey(f)]
@@ -161,7 +156,7 @@ func (g httpGate) evaluateAnswer(variables map[string]any, a Answer) Verdict {
 	}
 }
 
-// displayHost is what is shown of the URL, whose path may be confidential.
+// displayHost hides the path of the URL, which may be confidential.
 func (g httpGate) displayHost() string {
 	u, err := url.Parse(placeholder.ReplaceAllString(g.spec.URL, "x"))
 	if err != nil {
@@ -170,7 +165,6 @@ func (g httpGate) displayHost() string {
 	return u.Host
 }
 
-// Forecast has no known end.
 func (g httpGate) Forecast(f Facts, from time.Time) Forecast {
 	return forecastVerdict(g.Evaluate(f), from, "the answer of "+g.displayHost())
 }

@@ -9,14 +9,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// mergedGate waits until the output of the commit is on the output branch.
 type mergedGate struct{ gateName }
 
 func newMergedGate(spec model.GateSpec) (Gate, problem.List) {
-	return mergedGate{gateNameOf(spec)}, spec.Decode(&struct{}{}) // it has no fields
+	return mergedGate{gateNameOf(spec)}, spec.Decode(&struct{}{})
 }
 
-// Evaluate returns whether the output is merged, and what its pull request lacks.
 func (g mergedGate) Evaluate(f Facts) Verdict {
 	switch {
 	case !f.MergedAt.IsZero() && f.OutputCommit != "":
@@ -28,7 +26,6 @@ func (g mergedGate) Evaluate(f Facts) Verdict {
 	}
 }
 
-// describeUnmerged returns why an output is not merged.
 func describeUnmerged(f Facts) string {
 	switch {
 	case f.Declined > 0:
@@ -46,7 +43,6 @@ func describeUnmerged(f Facts) string {
 	}
 }
 
-// Forecast has no known end.
 func (g mergedGate) Forecast(f Facts, from time.Time) Forecast {
 	waits := "the output to be merged"
 	switch {

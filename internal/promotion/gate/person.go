@@ -7,18 +7,16 @@ import (
 	"strings"
 )
 
-// Person identifies somebody who has approved a commit, or has written one. It tells people apart, and never grants
-// permission: anybody can write an address into a commit.
+// Person identifies an approver or author. It distinguishes people, but never grants permission:
+// anyone can write an address into a commit.
 type Person struct {
-	// Actor is the issuer and the subject of somebody who signed in at the page; "" for others.
+	// Actor is the issuer and subject of a sign-in at the page, or "".
 	Actor string
-	// Login is the login at the forge; "" if it is unknown.
 	Login string
-	// Keys are the fingerprints of keys that sign for the person.
-	Keys []string
-	// Names are the addresses and names of the person's commits.
+	Keys  []string
+	// Names are addresses and names in the person's commits.
 	Names []string
-	// Claims are further names that nobody vouches for. They can show that two people may be one, and nothing else.
+	// Claims are unverified names. They can only show that two people may be one.
 	Claims []string
 }
 
@@ -28,12 +26,12 @@ type Relation int
 // The relations.
 const (
 	Different Relation = iota
-	Uncertain          // nothing connects them, and nothing tells them apart
-	Suspect            // one claims a name of the other
+	Uncertain
+	Suspect // one claims a name of the other
 	Same
 )
 
-// Relate returns whether two people are one. All comparisons of people are made here.
+// Relate returns whether two people are one. All comparisons of people use it.
 func (p Person) Relate(q Person) Relation {
 	switch {
 	case haveCommon(p.marks(), q.marks()):
@@ -42,7 +40,7 @@ func (p Person) Relate(q Person) Relation {
 		return Suspect
 	case p.issuer() != "" && p.issuer() == q.issuer(), p.login() != "" && q.login() != "", len(p.Keys) > 0 && len(q.Keys) > 0:
 		return Different
-	case p.Actor != "" && len(q.Keys) > 0, q.Actor != "" && len(p.Keys) > 0: // the key may be that of who signed in
+	case p.Actor != "" && len(q.Keys) > 0, q.Actor != "" && len(p.Keys) > 0: // the key may belong to the signed-in person
 		return Uncertain
 	case p.hasAddress() && q.hasAddress():
 		return Different
@@ -50,7 +48,6 @@ func (p Person) Relate(q Person) Relation {
 	return Uncertain
 }
 
-// marks returns what no two people have in common.
 func (p Person) marks() []string {
 	all := p.identities()
 	if p.Actor != "" {
@@ -62,13 +59,12 @@ func (p Person) marks() []string {
 	return all
 }
 
-// issuer returns who says who the person is; "" for nobody.
+// issuer is the issuer of the sign-in, or "".
 func (p Person) issuer() string {
 	issuer, _, _ := strings.Cut(p.Actor, "#")
 	return issuer
 }
 
-// login returns the login at the forge; "" if it is unknown.
 func (p Person) login() string {
 	if p.Login != "" {
 		return personIdentity(p.Login)
@@ -81,18 +77,16 @@ func (p Person) login() string {
 	return ""
 }
 
-// hasAddress reports whether a commit has an address that may be the person's elsewhere too.
+// hasAddress ignores addresses that a forge makes up.
 func (p Person) hasAddress() bool {
 	return slices.ContainsFunc(p.identities(), func(name string) bool { return strings.Contains(name, "@") })
 }
 
-// identities returns the names of a person in the form in which they are compared.
 func (p Person) identities() []string {
 	names := slices.DeleteFunc(slices.Clone(p.Names), func(name string) bool { return p.Actor != "" && IsPlaceholder(p.Actor, name) })
 	return normalizeAll(append(names, p.Login))
 }
 
-// merge adds what is known of the same person.
 func (p Person) merge(q Person) Person {
 	if p.Actor == "" {
 		p.Actor = q.Actor
@@ -104,12 +98,12 @@ func (p Person) merge(q Person) Person {
 	return p
 }
 
-// PlaceholderAddress returns an address of nobody else for a person of whom none is known.
+// PlaceholderAddress returns a unique address for a person without one.
 func PlaceholderAddress(actor, host string) string {
 	return placeholderPrefix(actor) + host
 }
 
-// IsPlaceholder reports whether an address was made up for a person.
+// IsPlaceholder reports whether an address is a person's placeholder.
 func IsPlaceholder(actor, address string) bool {
 	return strings.HasPrefix(strings.ToLower(address), placeholderPrefix(actor))
 }
@@ -134,8 +128,8 @@ func normalizeAll(names []string) []string {
 	return all
 }
 
-// personIdentity returns what names of one person have in common: case does not count, and the
-// addresses that GitHub and GitLab make up for a login stand for the login.
+// personIdentity returns a name for comparison: in lower case, with the login for made-up addresses
+// of GitHub and GitLab.
 func personIdentity(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	local, host, _ := strings.Cut(name, "@")
@@ -149,7 +143,6 @@ func personIdentity(name string) string {
 	}
 }
 
-// withoutNumber removes the number before a login.
 func withoutNumber(local, separator string) string {
 	number, login, ok := strings.Cut(local, separator)
 	if ok && strings.Trim(number, "0123456789") == "" {

@@ -9,20 +9,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// sentPlans is what an http gate may send: the plans of the stacks of its environment.
 const sentPlans = "plans"
 
-// maxSentSize bounds what an http gate sends, in bytes.
 const maxSentSize = 1 << 20
 
-// Plans are the plans of the stacks of an environment.
+// Plans are the plans of an environment's stacks.
 type Plans struct {
-	// Output is the commit of the output branch that has the stacks; "" if there is no output yet.
 	Output string
 	Stacks []stackfiles.Summary
 }
 
-// sentBody is what an http gate sends.
 type sentBody struct {
 	Environment string               `json:"environment"`
 	Commit      string               `json:"commit"`
@@ -30,7 +26,6 @@ type sentBody struct {
 	Stacks      []stackfiles.Summary `json:"stacks"`
 }
 
-// checkSend checks what an http gate is to send.
 func checkSend(spec model.GateSpec, send []string) problem.List {
 	var problems problem.List
 	for _, name := range send {
@@ -41,12 +36,11 @@ func checkSend(spec model.GateSpec, send []string) problem.List {
 	return problems
 }
 
-// plansKey is the key of the need for the plans of an environment.
 func plansKey(f Facts) string { return "plans " + f.Environment }
 
 func (g httpGate) sendsPlans() bool { return slices.Contains(g.spec.Send, sentPlans) }
 
-// findBody returns what the gate sends; nil for nothing. If it cannot be sent, reason says why.
+// findBody returns the body to send; nil for none. reason is why it cannot be sent.
 func (g httpGate) findBody(f Facts) (body []byte, reason string) {
 	if !g.sendsPlans() {
 		return nil, ""

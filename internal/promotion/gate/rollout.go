@@ -34,20 +34,18 @@ type failuresSpec struct {
 	Percent *int `yaml:"percent"`
 }
 
-// fluxContexts are the contexts of the statuses that Flux's notification-controller writes: the
-// kind, the name of the object, and the beginning of the uid of the Provider, which tells clusters
-// apart.
+// fluxContexts are the contexts of Flux's notification-controller: kind, object name, and the start
+// of the Provider's uid, which distinguishes clusters.
 var fluxContexts = []string{"kustomization/*", "helmrelease/*"}
 
-// rolloutGate waits until clusters have reported the commit as ready.
 type rolloutGate struct {
 	gateName
 	rule           rollout.Rule
 	contexts       []*regexp.Regexp
-	customContexts bool // they were written
-	// fleet is the rule for the clusters that are expected; nil to judge those that report.
+	customContexts bool
+	// fleet is the rule for expected clusters; nil to judge reporting ones.
 	fleet      *rollout.FleetRule
-	allObjects bool // of the fleet's clusters count
+	allObjects bool // count, not only platform objects
 }
 
 func newRolloutGate(spec model.GateSpec) (Gate, problem.List) {
@@ -78,7 +76,6 @@ func newRolloutGate(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// Needs returns the reports of clusters, and the statuses of the output.
 func (g rolloutGate) Needs(f Facts) []Need {
 	if g.fleet != nil {
 		return []Need{{Key: g.fleetKey(f), Kind: Fleet, AllObjects: g.allObjects}}
@@ -90,8 +87,6 @@ func (g rolloutGate) Needs(f Facts) []Need {
 	return needs
 }
 
-// Evaluate summarizes what was reported since the output was merged. It neither passes nor fails
-// while reports may be missing.
 func (g rolloutGate) Evaluate(f Facts) Verdict {
 	if f.HasFormer {
 		return g.wait("clusters get what has changed once that is merged")
@@ -121,14 +116,19 @@ func (g rolloutGate) Evaluate(f Facts) Verdict {
 	return g.wait("%s", reason).withValidUntil(s.ValidUntil, f.Now)
 }
 
-// maxUncounted is how many clusters are named that do not count.
 const maxUncounted = 3
 
-// describeUncounted names the clusters that a gate does not count, after a semicolon; "" if it counts all. A gate of expected
-// clusters counts those that are at no output.
+// describeUncounted names clusters that do not count. A gate of expected clusters counts those
+// without output.
 func (g rolloutGate) describeUncounted(f Facts) (said string) {
 	if g.fleet == nil && len(f.Uncounted) > 0 {
 		said = fmt.Sprintf("; not counted: %s, at no output of %s", joinSome(f.Uncounted), f.Environment)
+	}
+	if len(f.Untyped) > 0 {
+		said += fmt.Sprintf("; not counted: %s, which could be in any wave: add clusterType to the eventMetadata of their Alerts", joinSome(f.Untyped))
+	}
+	if len(f.Away) > 0 {
+		said += fmt.Sprintf("; not counted: %s, silent since before the merge", joinSome(f.Away))
 	}
 	if len(f.Excluded) > 0 {
 		said += fmt.Sprintf("; not counted: %s, excluded by a ClusterList or ClusterKey", joinSome(f.Excluded))
@@ -136,7 +136,6 @@ func (g rolloutGate) describeUncounted(f Facts) (said string) {
 	return said
 }
 
-// joinSome joins the first names, and counts the rest.
 func joinSome(names []string) string {
 	more := len(names) - maxUncounted
 	if more <= 0 {
@@ -145,8 +144,8 @@ func joinSome(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxUncounted], ", "), more)
 }
 
-// countClusters returns how many clusters have reported, of this output or of the one before it, and
-// whether they are waited for.
+// countClusters returns the number of clusters that reported this or the previous output, and
+// whether the gate waits for them.
 func (g rolloutGate) countClusters(f Facts) (clusters int, asked bool) {
 	if f.MergedAt.IsZero() || f.OutputCommit == "" {
 		return 0, false
@@ -154,7 +153,6 @@ func (g rolloutGate) countClusters(f Facts) (clusters int, asked bool) {
 	return g.summarize(f).Sources, true
 }
 
-// summarize returns how far the output has been rolled out.
 func (g rolloutGate) summarize(f Facts) rollout.Summary {
 	if g.fleet == nil {
 		return rollout.Summarize(g.collectReports(f), g.rule, f.MergedAt, f.Now)
@@ -166,12 +164,10 @@ func (g rolloutGate) summarize(f Facts) rollout.Summary {
 	return rollout.SummarizeFleet(fleet, *g.fleet, f.MergedAt, f.Now)
 }
 
-// Forecast has no known end.
 func (g rolloutGate) Forecast(f Facts, from time.Time) Forecast {
 	return forecastVerdict(g.Evaluate(f), from, "the clusters to report it as ready")
 }
 
-// collectReports returns the reports of clusters and those in statuses of the output.
 func (g rolloutGate) collectReports(f Facts) []rollout.Report {
 	all := slices.Clone(f.Reports)
 	for _, s := range f.OutputStatuses {
@@ -190,7 +186,6 @@ func (g rolloutGate) collectReports(f Facts) []rollout.Report {
 	return all
 }
 
-// countsStatus reports whether a status stands for a report of the environment.
 func (g rolloutGate) countsStatus(s CommitStatus, f Facts) bool {
 	if !slices.ContainsFunc(g.contexts, func(re *regexp.Regexp) bool { return re.MatchString(s.Context) }) {
 		return false
@@ -198,8 +193,8 @@ func (g rolloutGate) countsStatus(s CommitStatus, f Facts) bool {
 	return len(f.OtherEnvironments) == 0 || g.customContexts || namesEnvironment(s.Context, f)
 }
 
-// namesEnvironment reports whether a context has the name of the environment as words of its own,
-// and not as a part of another's name: prod is not prod-eu.
+// namesEnvironment reports whether a context contains the environment's name as whole words, and
+// not within another name: prod is not prod-eu.
 func namesEnvironment(context string, f Facts) bool {
 	if !hasWords(context, f.Environment) {
 		return false
@@ -209,26 +204,23 @@ func namesEnvironment(context string, f Facts) bool {
 	})
 }
 
-// hasWords reports whether a text contains words, one after the other.
 func hasWords(in, words string) bool {
 	separate := strings.NewReplacer("/", " ", "-", " ", "_", " ", ".", " ")
 	return strings.Contains(" "+separate.Replace(in)+" ", " "+separate.Replace(words)+" ")
 }
 
-// uidPrefix matches the part of a Provider's uid that Flux puts into contexts.
 var uidPrefix = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
-// reportFromStatus converts a status to a report. It is on the very commit of the output, so it is
-// never about another one.
+// reportFromStatus returns a current report, since the status is on the output's commit.
 func reportFromStatus(s CommitStatus) rollout.Report {
 	r := rollout.Report{Source: s.Context, Object: s.Context, Current: true, Phase: rollout.Progressing, Message: s.Description, Time: s.Time}
 	parts := strings.Split(s.Context, "/")
 	last := parts[len(parts)-1]
 	switch {
 	case slices.Contains(parts, ""):
-	case len(parts) == 3: // as Flux's notification-controller writes it: the last part is of the Provider's uid
+	case len(parts) == 3: // Flux's format: the last part is from the Provider's uid
 		r.Source, r.Object, r.Anonymous = last, parts[0]+"/"+parts[1], true
-	case len(parts) > 3 && uidPrefix.MatchString(last): // as a commitStatusExpr of the Provider has it
+	case len(parts) > 3 && uidPrefix.MatchString(last): // format of a Provider's commitStatusExpr
 		r.Object, r.Anonymous = strings.TrimSuffix(s.Context, "/"+last), true
 	}
 	switch s.Outcome {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/schemas"
 )
 
@@ -23,7 +24,7 @@ type shape struct {
 
 // gateSpecs are what is written of each kind of gate.
 var gateSpecs = map[string]any{
-	"approval": approvalSpec{}, "dispatch": dispatchSpec{}, "http": httpSpec{}, "merged": struct{}{},
+	"approval": approvalSpec{}, "cost": cost.Limit{}, "dispatch": dispatchSpec{}, "http": httpSpec{}, "merged": struct{}{},
 	"rollout": rolloutSpec{}, "soak": time.Duration(0), "status": statusSpec{}, "window": windowSpec{},
 }
 
@@ -118,7 +119,7 @@ func ofType(t reflect.Type, required bool) shape {
 	case t.Kind() == reflect.Struct:
 		s.Type, s.Fields = "object", map[string]shape{}
 		for _, f := range reflect.VisibleFields(t) {
-			s.Fields[f.Tag.Get("yaml")] = ofType(f.Type, f.Tag.Get("required") == "true")
+			s.Fields[f.Tag.Get("yaml")] = ofType(f.Type, f.Tag.Get("required") != "")
 		}
 	}
 	return s

@@ -10,15 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// Set is a list of gates that all have to be passed.
+// Set is a list of gates that must all pass.
 type Set struct {
 	Name  string
 	Gates []Gate
 }
 
-// CompileStage compiles the gates of an environment: those before it gets a commit, named "gates",
-// and those before the commit counts as proven, named "proof". Neither may be used if a problem
-// stops.
+// CompileStage compiles an environment's gates before a promotion ("gates") and before a commit is
+// proven ("proof"). Neither may be used if a problem stops.
 func CompileStage(s model.Stage) (gates, proof Set, problems problem.List) {
 	keys := map[string]bool{}
 	gates, problems = newSet("gates", s.Gates, keys)
@@ -26,12 +25,56 @@ func CompileStage(s model.Stage) (gates, proof Set, problems problem.List) {
 		if spec.Kind == soakKind && len(s.After) == 0 {
 			problems = append(problems, spec.Problem("write it in proof, or write after which environment "+s.Name+" comes", "no environment comes before %s, in which a commit could soak", s.Name))
 		}
+		if Kind(spec.Kind) == KindCost && len(s.After) == 0 {
+			problems = append(problems, spec.Problem("write it in proof, or write after which environment "+s.Name+" comes", "no environment comes before %s, whose plans could tell the cost", s.Name))
+		}
 	}
 	proof, more := newSet("proof", s.Proof, keys)
-	return gates, proof, append(problems, more...)
+	problems = append(problems, more...)
+	for _, w := range s.Waves {
+		_, inProof := CompileWave(w)
+		_, inGates := CompileWaveGates(w)
+		problems = append(problems, slices.Concat(inGates, inProof)...)
+	}
+	return gates, proof, problems
 }
 
-// newSet compiles a set. keys are the answer keys in use: no two gates may share one.
+// waveKinds are the gates that can be evaluated for a part of an environment's clusters.
+var waveKinds = []Kind{KindHTTP, KindRollout, KindSoak, KindWindow}
+
+// CompileWave compiles the proof of a wave.
+func CompileWave(w model.Wave) (Set, problem.List) {
+	specs := w.Proof
+	if specs == nil {
+		specs = []model.GateSpec{model.NewGateSpec(string(KindRollout), w.Pos)}
+	}
+	set, problems := newWaveSet("proof of wave "+w.Name, specs, waveKinds, "write rollout, soak, http or window; the proof of the environment may have any gate")
+	for _, g := range set.Gates {
+		if r, ok := g.(rolloutGate); ok && (r.fleet != nil || r.customContexts) {
+			problems = append(problems, problem.Problem{Pos: w.Pos, Summary: fmt.Sprintf("the gate rollout of wave %s cannot have contexts, of, groups, failures or objects", w.Name),
+				Hint: "it counts the clusters of the wave that report to Fairlead; write clusters, percent, stale or timeout"})
+		}
+	}
+	return set, problems
+}
+
+// CompileWaveGates compiles what a wave waits for before it is proposed.
+func CompileWaveGates(w model.Wave) (Set, problem.List) {
+	return newWaveSet("gates of wave "+w.Name, w.Gates, []Kind{KindHTTP, KindWindow}, "write window or http; proof may have rollout and soak")
+}
+
+// newWaveSet refuses gates of other kinds than some, with a hint.
+func newWaveSet(name string, specs []model.GateSpec, kinds []Kind, hint string) (Set, problem.List) {
+	set, problems := newSet(name, specs, map[string]bool{})
+	for _, spec := range specs {
+		if !slices.Contains(kinds, Kind(spec.Kind)) && gateKinds[spec.Kind] != nil {
+			problems = append(problems, spec.Problem(hint, "the %s cannot have the gate %s", name, spec.Kind))
+		}
+	}
+	return set, problems
+}
+
+// newSet rejects two gates with the same answer key. keys are those in use.
 func newSet(name string, specs []model.GateSpec, keys map[string]bool) (Set, problem.List) {
 	set := Set{Name: name}
 	var problems problem.List
@@ -54,8 +97,7 @@ func newSet(name string, specs []model.GateSpec, keys map[string]bool) (Set, pro
 	return set, problems
 }
 
-// SplitSoak separates the gates whose time begins when all others have passed, so that this time
-// can be found out.
+// SplitSoak separates gates whose time begins when all others have passed.
 func (s Set) SplitSoak() (running, soaking Set) {
 	running.Name, soaking.Name = s.Name, s.Name
 	for _, g := range s.Gates {
@@ -71,11 +113,11 @@ func (s Set) SplitSoak() (running, soaking Set) {
 // Evaluate passes if all gates do.
 func (s Set) Evaluate(f Facts) Verdict {
 	parts := make([]Verdict, len(s.Gates))
-	var first *Verdict // that is not passed
+	var first *Verdict
 	for i, g := range s.Gates {
 		parts[i] = g.Evaluate(f)
 		if d, ok := g.(dispatchGate); ok && first != nil {
-			// Unless it was started when the gates before it had passed, it is not started yet.
+			// It starts when the previous gates have passed.
 			if _, asked := f.Answers[d.answerKey(f)]; !asked {
 				parts[i] = d.wait("%s starts after %s: %s", d.spec.Workflow, first.Gate, first.Reason).withValidUntil(first.ValidUntil, f.Now)
 				parts[i].Follows, parts[i].NamesTime = true, first.NamesTime
@@ -88,8 +130,8 @@ func (s Set) Evaluate(f Facts) Verdict {
 	return CombineVerdicts(s.Name, parts)
 }
 
-// Needs returns what the gates need to know, each need once. A workflow is started when the gates
-// before it have passed, and is followed from then on.
+// Needs returns the gates' needs without duplicates. A workflow starts when the previous gates have
+// passed, and is followed from then on.
 func (s Set) Needs(f Facts) []Need {
 	var needs []Need
 	reached := true
@@ -108,8 +150,8 @@ func (s Set) Needs(f Facts) []Need {
 	return needs
 }
 
-// CountClusters returns how many clusters have reported to the gates, and whether one of them waits for
-// reports.
+// CountClusters returns the number of clusters that reported to the gates, and whether a gate waits
+// for reports.
 func (s Set) CountClusters(f Facts) (clusters int, asked bool) {
 	for _, g := range s.Gates {
 		if r, ok := g.(rolloutGate); ok {
@@ -120,8 +162,7 @@ func (s Set) CountClusters(f Facts) (clusters int, asked bool) {
 	return clusters, asked
 }
 
-// Forecast takes all gates as reached at one time. Time is the earliest, if what has no known end
-// is over by then.
+// Forecast treats all gates as reached at from. Time ignores what has no known end.
 func (s Set) Forecast(f Facts, from time.Time) Forecast {
 	all := Forecast{Time: from}
 	var waits []string

@@ -149,6 +149,7 @@ func TestForStage(t *testing.T) {
 	}{
 		{"- dispatch: {workflow: a.yaml}", "- soak: 1m\n- soak: 2m\n- {name: b, dispatch: {workflow: a.yaml}}", ""},
 		{"- soak: 1m", "- soak: 1m", "no environment comes before stage, in which a commit could soak"},
+		{"- cost: {increase: 1, currency: EUR}", "- cost: {increase: 1, currency: EUR}", "no environment comes before stage, whose plans could tell the cost"},
 		{"- dispatch: {workflow: a.yaml}\n- dispatch: {workflow: b.yaml}", "", "there are two gates dispatch with the name dispatch"},
 		{"- {name: x, http: {url: https://a.example.com, expect: 'true'}}", "- {name: x, http: {url: https://b.example.com, expect: 'true'}}", "there are two gates http with the name x"},
 		{"- soek: 1m", "", `there is no gate "soek"`},

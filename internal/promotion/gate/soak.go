@@ -8,11 +8,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// soakKind is the kind of a [soakGate].
 const soakKind = "soak"
 
-// soakGate waits until the clusters have run the commit for a time: of a proof those of its environment, and of
-// gates those of the environments before.
+// soakGate waits until clusters have run the commit for a time: in a proof the environment's
+// clusters, otherwise those of previous environments.
 type soakGate struct {
 	gateName
 	length time.Duration
@@ -27,7 +26,6 @@ func newSoakGate(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// Evaluate returns whether the time is over.
 func (g soakGate) Evaluate(f Facts) Verdict {
 	length := text.FormatDuration(g.length)
 	if f.DeployedAt.IsZero() {
@@ -40,8 +38,8 @@ func (g soakGate) Evaluate(f Facts) Verdict {
 	return g.wait("it soaks for %s, until %s", length, formatTime(end)).withNamedTime(end, f.Now)
 }
 
-// Forecast is exact once the clusters run the commit; before, it assumes that they run it from the
-// time at which the gate is reached.
+// Forecast assumes that the clusters run the commit when the gate is reached, unless they already
+// do.
 func (g soakGate) Forecast(f Facts, from time.Time) Forecast {
 	if f.DeployedAt.IsZero() {
 		return Forecast{Time: from.Add(g.length)}

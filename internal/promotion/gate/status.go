@@ -17,13 +17,11 @@ type statusSpec struct {
 	Of       string   `yaml:"of"`
 }
 
-// The targets of statuses.
 const (
 	targetBase   = "base"
 	targetOutput = "output"
 )
 
-// statusGate waits for commit statuses, or checks, to succeed.
 type statusGate struct {
 	gateName
 	contexts []string
@@ -44,7 +42,6 @@ func newStatusGate(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// Needs returns the statuses of the commit.
 func (g statusGate) Needs(f Facts) []Need {
 	if g.target == targetOutput {
 		return []Need{outputNeed(f)}
@@ -52,10 +49,8 @@ func (g statusGate) Needs(f Facts) []Need {
 	return []Need{{Key: "base " + f.Environment, Kind: BaseStatuses}}
 }
 
-// outputNeed asks for the statuses of the output.
 func outputNeed(f Facts) Need { return Need{Key: "output " + f.Environment, Kind: OutputStatuses} }
 
-// Evaluate passes if all contexts succeeded.
 func (g statusGate) Evaluate(f Facts) Verdict {
 	said := f.BaseStatuses
 	if g.target == targetOutput {
@@ -83,12 +78,11 @@ func (g statusGate) Evaluate(f Facts) Verdict {
 	}
 }
 
-// Forecast has no known end.
 func (g statusGate) Forecast(f Facts, from time.Time) Forecast {
 	return forecastVerdict(g.Evaluate(f), from, text.Join(g.contexts, " and "))
 }
 
-// latestStatus returns the latest status of a context; of several at one time, the worst.
+// latestStatus returns the latest status of a context; the worst of simultaneous ones.
 func latestStatus(all []CommitStatus, context string) (CommitStatus, bool) {
 	all = slices.DeleteFunc(slices.Clone(all), func(s CommitStatus) bool { return s.Context != context })
 	if len(all) == 0 {
@@ -99,7 +93,6 @@ func latestStatus(all []CommitStatus, context string) (CommitStatus, bool) {
 	}), true
 }
 
-// statusSeverity orders outcomes: success, unknown, failure.
 func statusSeverity(s CommitStatus) int {
 	switch s.Outcome {
 	case "success":

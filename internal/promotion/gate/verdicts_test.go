@@ -83,6 +83,7 @@ func TestRollout(t *testing.T) {
 			"wait: reports of clusters were lost: 3 lines were damaged; without them it does not decide before Mon 2026-11-23 13:00 UTC. Of the others: Kustomization/flux-system/apps failed on oslo [11-23 13:00]"},
 		{"all", "rollout: {clusters: 2}", facts(report("oslo", rollout.Ready, true), report("riga", rollout.Ready, true)), "pass: 2 of 2 clusters ready"},
 		{"others of the environment", "rollout", facts(uncounted("east-9"), report("oslo", rollout.Ready, true)), "pass: 1 of 1 cluster ready; not counted: east-9, at no output of stage"},
+		{"others without a cluster type", "rollout", facts(func(f *Facts) { f.Untyped = []string{"east-9"} }), "wait: no cluster has reported; not counted: east-9, which could be in any wave: add clusterType to the eventMetadata of their Alerts"},
 		{"many others", "rollout: {clusters: 2}", facts(uncounted("a", "b", "c", "d", "e"), report("oslo", rollout.Ready, true)),
 			"wait: 1 of 2 clusters ready, 1 no report yet; not counted: a, b, c and 2 more, at no output of stage"},
 		{"grows stale", "rollout: {stale: 1h}", facts(report("oslo", rollout.Ready, true)), "pass: 1 of 1 cluster ready [11-23 12:55]"},

@@ -19,7 +19,7 @@ type openingSpec struct {
 	TimeZone string        `yaml:"timeZone"`
 }
 
-// windowGate passes at times that are allowed, or at all times if none are, and not denied.
+// windowGate passes at allowed times (default all) that are not denied.
 type windowGate struct {
 	gateName
 	allow, deny []opening
@@ -58,8 +58,8 @@ func (s openingSpec) compileOpening(spec model.GateSpec) (opening, problem.List)
 		problems = append(problems, spec.Problem("write five fields: minute, hour, day of the month, month and day of the week, as in 0 9 * * 1-4",
 			"cron cannot be %q: %v", s.Cron, err))
 	}
-	zone, err := time.LoadLocation(s.TimeZone) // "" is UTC
-	if err != nil || s.TimeZone == "Local" {   // the machine's: verdicts do not depend on where they are made
+	zone, err := time.LoadLocation(s.TimeZone)
+	if err != nil || s.TimeZone == "Local" { // verdicts must not depend on the machine
 		hint := problem.DidYouMean(strings.ReplaceAll(s.TimeZone, " ", "_"), knownZones)
 		if hint == "" {
 			hint = "write a name of the IANA database, such as Europe/Berlin, or nothing for UTC"
@@ -74,16 +74,14 @@ func (s openingSpec) compileOpening(spec model.GateSpec) (opening, problem.List)
 
 const (
 	longestOpening = 366 * 24 * time.Hour
-	// horizon is how far ahead is searched: every date is in it, February 29 too.
-	horizon = 5 * longestOpening
-	// maxSteps bounds how many openings are examined.
+	// horizon bounds the search and includes every date, also February 29.
+	horizon  = 5 * longestOpening
 	maxSteps = 10_000
-	// maxOverlaps bounds how many openings in a row are examined for the time at which they are
-	// over.
+	// maxOverlaps bounds the consecutive openings when searching for the end.
 	maxOverlaps = 100
 )
 
-// checkOpens searches for an opening from an arbitrary time: gates are compiled without a clock.
+// checkOpens searches from a fixed time: gates are compiled without a clock.
 func (g windowGate) checkOpens(spec model.GateSpec) problem.List {
 	at, done := g.findOpening(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC))
 	switch {
@@ -96,8 +94,7 @@ func (g windowGate) checkOpens(spec model.GateSpec) problem.List {
 	}
 }
 
-// findOpening returns the first time from now at which the window is open; zero if there is none,
-// or, if done is false, if none was found.
+// findOpening returns the first open time from now, or zero; done is false if it gave up.
 func (g windowGate) findOpening(now time.Time) (at time.Time, done bool) {
 	end := now.Add(horizon)
 	for range maxSteps {
@@ -119,7 +116,6 @@ func (g windowGate) findOpening(now time.Time) (at time.Time, done bool) {
 	return time.Time{}, false
 }
 
-// firstOpen returns the first of several windows that is open; nil if none is.
 func firstOpen(all []opening, now time.Time) *opening {
 	for i, o := range all {
 		if next := o.nextOpening(now.Add(-o.length)); !next.IsZero() && !next.After(now) {
@@ -129,7 +125,6 @@ func firstOpen(all []opening, now time.Time) *opening {
 	return nil
 }
 
-// earliestOpening returns when the first of several opens next; zero for never.
 func earliestOpening(all []opening, now time.Time) time.Time {
 	var first time.Time
 	for _, o := range all {
@@ -140,7 +135,6 @@ func earliestOpening(all []opening, now time.Time) time.Time {
 	return first
 }
 
-// Evaluate returns whether the window is open, and when it closes or opens.
 func (g windowGate) Evaluate(f Facts) Verdict {
 	if year := f.Now.Year(); year < 1 || year > 9999 {
 		return g.wait("the current time is not known")
@@ -161,7 +155,6 @@ func (g windowGate) Evaluate(f Facts) Verdict {
 	return g.wait("%s; it opens %s", why, formatTime(at)).withNamedTime(at, f.Now)
 }
 
-// openVerdict returns the verdict of an open window, with the time at which it closes.
 func (g windowGate) openVerdict(now time.Time) Verdict {
 	end, known := now, true
 	for range maxOverlaps {
@@ -182,7 +175,6 @@ func (g windowGate) openVerdict(now time.Time) Verdict {
 	return g.pass("the window is open").withValidUntil(end, now)
 }
 
-// displayZone is the time zone for people.
 func (g windowGate) displayZone() *time.Location {
 	for _, list := range [][]opening{g.allow, g.deny} {
 		if len(list) > 0 {
@@ -192,7 +184,6 @@ func (g windowGate) displayZone() *time.Location {
 	return time.UTC
 }
 
-// Forecast is exact.
 func (g windowGate) Forecast(_ Facts, from time.Time) Forecast {
 	if year := from.Year(); year < 1 || year > 9999 {
 		return Forecast{WaitsFor: "its window"}

@@ -54,6 +54,7 @@ func (c *checker) checkFolder(folder string, depth int, files tree.Tree, pattern
 				}
 			}
 			deeper = append(deeper, m)
+			c.matched[m] = c.matched[m] || m.lane == "" && depth == len(m.parts)-1 // its folder exists
 			if m.findLane(strings.Split(at, "/")) != Platform {
 				matching = append(matching, m)
 			}

@@ -57,6 +57,7 @@ const (
 	Context    ReasonKind = "context"      // Environment verified it as a part of Commit, where Folder is different, probably because of Lane
 	Unrendered ReasonKind = "unrendered"   // the environment cannot be rendered so: Text
 	Unreported ReasonKind = "not-reported" // whether its own objects are ready in Environment is not reported
+	Held       ReasonKind = "held"         // a person keeps it where it is: Text
 )
 
 // Commit is a commit that an environment waits for.
@@ -73,6 +74,13 @@ type Report struct {
 	Environment string     `json:"environment"`
 	Commits     []Commit   `json:"commits"` // that the environment waits for, newest first
 	Decisions   []Decision `json:"lanes"`   // of lanes that have newer versions, sorted by name
+	// Next is the base of the environment when the lanes have moved that may.
+	Next Composition `json:"-"`
+}
+
+// Moving returns the decisions about the lanes that move.
+func (r Report) Moving() []Decision {
+	return slices.DeleteFunc(slices.Clone(r.Decisions), func(d Decision) bool { return d.State != Moves })
 }
 
 // RenderFunc renders the environment with a composed base.
@@ -82,21 +90,43 @@ type RenderFunc func(Composition) (Output, error)
 // base. known is false if they do not report these objects.
 type ProofFunc func(environment, lane string) (v gate.Verdict, known bool)
 
-// Input is what is known of the environments, all of which have one commit of the base.
+// Stage is the observed state of an environment: the position is that of the platform.
+type Stage struct {
+	promote.Stage
+	// Lanes are the commits of lanes that are not at that of the platform.
+	Lanes map[string]string
+	// Held are the reasons why lanes are held.
+	Held map[string]string
+}
+
+// Has returns the commit that a stage has of a lane.
+func (s Stage) Has(lane string) string { return cmp.Or(s.Lanes[lane], s.Commit) }
+
+// Composition returns the base of a stage.
+func (s Stage) Composition() Composition { return Composition{s.Commit, s.Lanes} }
+
+// Input is what is known of the environments.
 type Input struct {
 	History     History
-	Stages      []promote.Stage
+	Stages      []Stage
 	Environment string // that is decided about
 	Proof       ProofFunc
 	Render      RenderFunc
-	Now         time.Time
+	// Enter returns the verdict of the environment's gates on a version of a lane; nil lets all pass.
+	Enter func(lane, version string) gate.Verdict
+	Now   time.Time
+	// VerifiedOnly leaves out whether lanes could move that are not verified, which takes renderings too.
+	VerifiedOnly bool
 }
 
-// Decide returns what lanes could do in an environment, before its gates. It renders the environment once for each lane that could
-// move, and once for each commit that one was verified with.
+// Decide returns what lanes could do in an environment. It renders the environment once for each lane that could
+// move, and once for each base that one was verified with; not at all if none could.
 func Decide(in Input) (Report, error) {
-	i := slices.IndexFunc(in.Stages, func(s promote.Stage) bool { return s.Name == in.Environment })
+	i := slices.IndexFunc(in.Stages, func(s Stage) bool { return s.Name == in.Environment })
 	d := decider{Input: in, stage: in.Stages[i], rendered: map[string]Output{}}
+	if in.Enter == nil {
+		d.Enter = func(string, string) gate.Verdict { return gate.Verdict{Gate: "gates", Status: gate.Pass} }
+	}
 	d.findCandidates()
 	d.joinLanes()
 	if err := d.checkGroups(); err != nil {
@@ -107,10 +137,10 @@ func Decide(in Input) (Report, error) {
 
 type decider struct {
 	Input
-	stage    promote.Stage
+	stage    Stage
 	moves    []*move // by lane
 	groups   [][]*move
-	rendered map[string]Output // by base commit, with all lanes at it
+	rendered map[string]Output // by the key of the composition
 	// moved are the versions of the lanes that may move, and now is what the environment is with them.
 	moved map[string]string
 	now   Output
@@ -124,25 +154,48 @@ type move struct {
 	proven   []map[string]proofs // by environment before and version
 }
 
-// proofs are the newest and the oldest commit of the base that a version was verified with.
-type proofs struct{ newest, oldest string }
+// proofs are bases that a version was verified with: that of the environment, and the newest and the oldest one before it.
+type proofs struct {
+	present        *Composition
+	newest, oldest string
+}
+
+// list returns the bases, each once.
+func (p proofs) list() []Composition {
+	var all []Composition
+	if p.present != nil {
+		all = append(all, *p.present)
+	}
+	for _, commit := range slices.Compact([]string{p.newest, p.oldest}) {
+		if commit != "" {
+			all = append(all, Composition{Platform: commit})
+		}
+	}
+	return all
+}
 
 // findCandidates finds for each lane the versions that it could get by itself.
 func (d *decider) findCandidates() {
 	for _, lane := range d.History.Lanes() {
-		line, current := d.History.Line(lane), d.History.Version(lane, d.stage.Commit)
-		if d.stage.Commit == "" || current == "" || line.CountNewer(current) == 0 {
+		line, current := d.History.Line(lane), d.History.Version(lane, d.stage.Has(lane))
+		if d.stage.Commit == "" || current != "" && line.CountNewer(current) == 0 {
 			continue
 		}
 		m := &move{Decision: Decision{Lane: lane, State: Waits, Current: current}}
-		d.moves = append(d.moves, m)
 		certain := d.decideLane(lane, line, false, m)
+		if certain.State == promote.Current { // no environment before has a newer version
+			continue
+		}
+		d.moves = append(d.moves, m)
 		decision := certain
 		if certain.State != promote.Promotes {
 			decision = d.decideLane(lane, line, true, m)
 		}
 		m.Candidate = cmp.Or(decision.Candidate, certain.Candidate)
 		switch {
+		case d.stage.Held[lane] != "" && m.Candidate != "":
+			m.Reason = Reason{Kind: Held, Text: d.stage.Held[lane]}
+			continue
 		case certain.State == promote.Promotes:
 			m.State = Moves
 		case decision.State == promote.Promotes:
@@ -171,14 +224,19 @@ func (d *decider) decideLane(lane string, line promote.Line, hopeful bool, m *mo
 			m.proven = append(m.proven, with)
 		}
 	}
-	passes := func(string, string) gate.Verdict { return gate.Verdict{Gate: "gates", Status: gate.Pass} }
-	return promote.DecideStages(line, stages, passes, d.Now)[at]
+	enter := func(environment, version string) gate.Verdict {
+		if environment != d.stage.Name { // nobody asks
+			return gate.Verdict{}
+		}
+		return d.Enter(lane, version)
+	}
+	return promote.DecideStages(line, stages, enter, d.Now)[at]
 }
 
 // laneStage returns the state of a stage on the line of a lane, and the commits of the base that its versions were verified
 // with.
-func (d *decider) laneStage(lane string, s promote.Stage, hopeful bool) (promote.Stage, map[string]proofs) {
-	with := map[string]proofs{}
+func (d *decider) laneStage(lane string, of Stage, hopeful bool) (promote.Stage, map[string]proofs) {
+	s, with := of.Stage, map[string]proofs{}
 	note := func(commit string) {
 		version := d.History.Version(lane, commit)
 		p := with[version]
@@ -191,10 +249,8 @@ func (d *decider) laneStage(lane string, s promote.Stage, hopeful bool) (promote
 		with[version] = p
 	}
 	whole := s.Position
-	s.Commit = d.History.Version(lane, whole.Commit)
-	if s.Commit == "" {
-		s.Commit = whole.Commit
-	}
+	s.Floor, s.Ceiling = "", "" // the lane has one commit
+	s.Commit = cmp.Or(d.History.Version(lane, of.Has(lane)), of.Has(lane))
 	s.Proven = map[string]bool{}
 	for commit, proven := range whole.Proven {
 		if proven && d.History.line.IsNewer(whole.Commit, commit) {
@@ -209,7 +265,9 @@ func (d *decider) laneStage(lane string, s promote.Stage, hopeful bool) (promote
 	}
 	switch {
 	case s.Merged && s.Proof.Status == gate.Pass:
-		note(whole.Commit)
+		p, present := with[s.Commit], of.Composition()
+		p.present = &present
+		with[s.Commit] = p
 	case s.StoppedReason == "" && s.Proven[s.Commit]: // as a part of an earlier commit of the base
 		s.Merged, s.Proof = true, gate.Verdict{Gate: "proof", Status: gate.Pass}
 	}
@@ -254,6 +312,9 @@ func (d *decider) joinLanes() {
 					break
 				}
 				m.Candidate = m.eligible[0]
+				if v := d.Enter(m.Lane, m.Candidate); v.Status != gate.Pass {
+					m.eligible, m.State, m.Reason = nil, Waits, Reason{Kind: NotProven, Text: v.Reason}
+				}
 			}
 		}
 	}
@@ -267,7 +328,7 @@ func (d *decider) joinLanes() {
 		for i := 0; i < len(group); i++ {
 			for _, s := range d.History.stepsBetween(group[i].Lane, group[i].Current, group[i].Candidate) {
 				for _, lane := range s.Lanes {
-					if other := find(lane); !joined[other] {
+					if other := find(lane); other != nil && !joined[other] && !d.hasOf(lane, s.Commit) {
 						group, joined[other] = append(group, other), true
 					}
 				}
@@ -281,6 +342,9 @@ func (d *decider) joinLanes() {
 func (d *decider) findObstacle(m *move, find func(string) *move) (commit, lane string) {
 	for _, s := range d.History.stepsBetween(m.Lane, m.Current, m.Candidate) {
 		for _, name := range s.Lanes {
+			if d.hasOf(name, s.Commit) { // the first lane was rolled back
+				continue
+			}
 			if other := find(name); other == nil || len(other.eligible) == 0 || !d.History.includes(other.Candidate, s.Commit) {
 				return s.Commit, name
 			}
@@ -289,7 +353,11 @@ func (d *decider) findObstacle(m *move, find func(string) *move) (commit, lane s
 	return "", ""
 }
 
-// report returns the decisions, and the commits that wait.
+// hasOf reports whether the environment has what a commit changes of a lane.
+func (d *decider) hasOf(lane, commit string) bool {
+	return d.History.contains(d.stage.Has(lane), commit)
+}
+
 func (d *decider) report() Report {
 	r := Report{Environment: d.stage.Name}
 	moves := map[string]*move{}
@@ -297,6 +365,11 @@ func (d *decider) report() Report {
 		moves[m.Lane] = m
 		r.Decisions = append(r.Decisions, m.Decision)
 	}
+	versions := map[string]string{}
+	for _, moving := range r.Moving() {
+		versions[moving.Lane] = moving.Candidate
+	}
+	r.Next = d.History.Settle(d.stage.Composition().move(versions, d.History.Lanes()))
 	for _, s := range d.waitingSteps() {
 		c := Commit{ID: s.Commit, Lanes: s.Lanes, Moves: true, Independent: true}
 		for _, lane := range s.Lanes {
@@ -309,17 +382,22 @@ func (d *decider) report() Report {
 	return r
 }
 
-// waitingSteps returns the commits that the environment does not have, and all environments before it do, newest first.
+// waitingSteps returns the commits of which the environment has no lane, and of which all environments before it have one, newest
+// first.
 func (d *decider) waitingSteps() []Step {
 	if d.stage.Commit == "" {
 		return nil
 	}
-	line := d.History.line
-	newest := 0
-	for _, s := range d.Stages {
-		if slices.Contains(d.stage.After, s.Name) {
-			newest = max(newest, line.CountNewer(s.Commit))
+	lacks := func(s Stage) func(Step) bool {
+		return func(step Step) bool {
+			return !slices.ContainsFunc(step.Lanes, func(lane string) bool { return d.History.contains(s.Has(lane), step.Commit) })
 		}
 	}
-	return d.History.steps[min(newest, line.CountNewer(d.stage.Commit)):line.CountNewer(d.stage.Commit)]
+	waiting := slices.DeleteFunc(slices.Clone(d.History.steps[:d.History.line.CountNewer(d.stage.Commit)]), func(s Step) bool { return !lacks(d.stage)(s) })
+	for _, s := range d.Stages {
+		if slices.Contains(d.stage.After, s.Name) {
+			waiting = slices.DeleteFunc(waiting, lacks(s))
+		}
+	}
+	return waiting
 }

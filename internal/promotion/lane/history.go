@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -79,8 +80,27 @@ func (h History) Version(lane, commit string) string {
 	return ""
 }
 
+// contains reports whether a commit that the base contains, on its line or beside it, is or contains one of the line.
+func (h History) contains(commit, older string) bool {
+	return commit == older || h.line.IsNewer(commit, older)
+}
+
 // includes reports whether a commit of the line is another one or contains it.
 func (h History) includes(version, commit string) bool { return h.index[version] <= h.index[commit] }
+
+// JoinedLanes returns the other lanes that commits of a lane change too, which are newer than one version and not newer than
+// another one, each with the newest of these commits.
+func (h History) JoinedLanes(lane, from, to string) map[string]string {
+	joined := map[string]string{}
+	for _, s := range h.stepsBetween(lane, from, to) {
+		for _, other := range s.Lanes {
+			if other != lane && joined[other] == "" {
+				joined[other] = s.Commit
+			}
+		}
+	}
+	return joined
+}
 
 // stepsBetween returns the steps of a lane that are newer than a version and not newer than another one, newest first.
 func (h History) stepsBetween(lane, from, to string) []Step {
@@ -91,4 +111,36 @@ func (h History) stepsBetween(lane, from, to string) []Step {
 		}
 	}
 	return found
+}
+
+// Settle returns the same base with as few lanes of their own as there can be: with the newest commit of the platform of
+// which it has everything.
+func (h History) Settle(c Composition) Composition {
+	at, known := h.index[c.Platform]
+	if !known {
+		return c
+	}
+	has, newest := map[string]string{}, at
+	for _, lane := range h.Lanes() {
+		commit := cmp.Or(c.Lanes[lane], c.Platform)
+		has[lane] = h.Version(lane, commit)
+		if has[lane] == "" {
+			return c
+		}
+		newest = min(newest, h.index[has[lane]])
+	}
+	has[Platform] = h.Version(Platform, c.Platform)
+	lacks := func(step Step) bool {
+		return slices.ContainsFunc(step.Lanes, func(lane string) bool { return !h.includes(has[lane], step.Commit) })
+	}
+	for at > newest && !lacks(h.steps[at-1]) {
+		at--
+	}
+	settled := Composition{Platform: h.steps[at].Commit, Lanes: map[string]string{}}
+	for lane, version := range has {
+		if version != h.Version(lane, settled.Platform) {
+			settled.Lanes[lane] = version
+		}
+	}
+	return settled
 }

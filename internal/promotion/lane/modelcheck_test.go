@@ -120,7 +120,7 @@ func (w *world) render(c Composition) (Output, error) {
 
 func (w *world) decide() Report {
 	r, err := Decide(Input{
-		History: w.history, Stages: []promote.Stage{w.dev, w.stage}, Environment: "stage", Render: w.render,
+		History: w.history, Stages: []Stage{{Stage: w.dev}, {Stage: w.stage}}, Environment: "stage", Render: w.render,
 		Proof: func(_, lane string) (gate.Verdict, bool) { v, known := w.proofs[lane]; return v, known },
 	})
 	if err != nil {

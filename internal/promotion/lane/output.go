@@ -1,6 +1,8 @@
 package lane
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -11,6 +13,20 @@ import (
 type Composition struct {
 	Platform string            // the commit of all files but those of Lanes
 	Lanes    map[string]string // the commits of lanes, by name
+}
+
+// Equal reports whether two compositions have the same commits.
+func (c Composition) Equal(other Composition) bool {
+	return c.Platform == other.Platform && maps.Equal(c.Lanes, other.Lanes)
+}
+
+// String names the commits.
+func (c Composition) String() string {
+	all := []string{c.Platform}
+	for _, lane := range slices.Sorted(maps.Keys(c.Lanes)) {
+		all = append(all, lane+"@"+c.Lanes[lane])
+	}
+	return strings.Join(all, " ")
 }
 
 // Output is what an environment was rendered to.
@@ -105,7 +121,6 @@ func (o Owners) Find(file string) string {
 	return o.find(target)
 }
 
-// find returns the lane of a deployment target.
 func (o Owners) find(target string) string {
 	if lane, known := o.targets[target]; known {
 		return lane

@@ -11,7 +11,6 @@
 package lane
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -66,6 +65,20 @@ func NewPartition(lanes model.Lanes) Partition {
 // Key returns a text that no other partition has.
 func (p Partition) Key() string { return p.key }
 
+// Defines reports whether some lanes have the paths here that they have in another definition.
+func (p Partition) Defines(other model.Lanes, lanes []string) bool {
+	paths := func(p Partition, lane string) (found []string) {
+		for i := range p.patterns {
+			if m := &p.patterns[i]; m.lane == lane || m.lane == "" {
+				found = append(found, m.text)
+			}
+		}
+		return found
+	}
+	o := NewPartition(other)
+	return !slices.ContainsFunc(lanes, func(lane string) bool { return !slices.Equal(paths(p, lane), paths(o, lane)) })
+}
+
 // FindLane returns the lane that a file or a folder belongs to, with all that is in it. Of a folder, Platform
 // means that it does not belong to one lane as a whole.
 func (p Partition) FindLane(file string) string {
@@ -78,7 +91,6 @@ func (p Partition) FindLane(file string) string {
 	return Platform
 }
 
-// findLane returns the lane of a path by one pattern.
 func (m *pattern) findLane(parts []string) string {
 	n := len(m.parts)
 	switch {
@@ -120,6 +132,12 @@ func (p Partition) mayHold(folder string) bool {
 	})
 }
 
+// ListLanes returns the lanes that have files in a tree, sorted.
+func (p Partition) ListLanes(files tree.Tree) []string {
+	all := p.ChangedLanes(tree.Tree{}, files, nil)
+	return slices.DeleteFunc(all, func(lane string) bool { return lane == Platform })
+}
+
 // ChangedLanes returns the lanes whose files differ between two trees, sorted; Platform is among them if other files do.
 // What is in some places, files or folders, is not compared.
 func (p Partition) ChangedLanes(before, after tree.Tree, except []string) []string {
@@ -145,6 +163,14 @@ func (p Partition) addChanged(folder string, before, after tree.Tree, except []s
 		}
 		p.addChanged(at, old.Tree(), fresh.Tree(), except, found)
 	}
+}
+
+// ConflictError is the error of lanes that do not fit into one tree.
+type ConflictError struct{ Path string }
+
+// Error returns which path does not fit.
+func (e *ConflictError) Error() string {
+	return e.Path + " is a file in the platform and a folder in a lane"
 }
 
 // Compose returns the tree of the platform with the files of each given lane as that lane's tree has them.
@@ -201,7 +227,7 @@ func (p Partition) compose(folder string, platform tree.Tree, lanes map[string]t
 			return tree.Tree{}, err
 		case there && !e.IsDir() && composed.IsEmpty():
 		case there && !e.IsDir():
-			return tree.Tree{}, fmt.Errorf("%s is a file in the platform and a folder in a lane", at)
+			return tree.Tree{}, &ConflictError{at}
 		default:
 			entries[name] = tree.Dir(name, composed)
 		}

@@ -10,9 +10,16 @@ import (
 // Groups that may not move alone may be able to move in one step.
 func (d *decider) checkGroups() (err error) {
 	d.moved = map[string]string{}
-	d.now, err = d.renderAt(d.stage.Commit)
+	states := []State{Moves, Independent}
+	if d.VerifiedOnly {
+		states = states[:1]
+	}
+	if !slices.ContainsFunc(states, func(state State) bool { return len(d.groupsOf(state)) > 0 }) {
+		return nil
+	}
+	d.now, err = d.renderAt(d.stage.Composition())
 	var waiting [][]*move
-	for _, state := range []State{Moves, Independent} {
+	for _, state := range states {
 		var failed [][]*move
 		for _, group := range append(waiting, d.groupsOf(state)...) {
 			reason := Reason{}
@@ -116,14 +123,26 @@ func (d *decider) compose(group []*move) Composition {
 	for _, m := range group {
 		versions[m.Lane] = m.Candidate
 	}
-	c := Composition{Platform: cmp.Or(versions[Platform], d.stage.Commit), Lanes: versions}
-	if _, moves := versions[Platform]; moves {
-		for _, lane := range d.History.Lanes() { // which the commit of the platform must not move
-			versions[lane] = cmp.Or(versions[lane], d.stage.Commit)
+	return d.stage.Composition().move(versions, d.History.Lanes())
+}
+
+// Move returns a base in which one lane has another version.
+func (h History) Move(c Composition, lane, version string) Composition {
+	return h.Settle(c.move(map[string]string{lane: version}, h.Lanes()))
+}
+
+// move returns a composition in which some lanes have other versions. all are the lanes that a commit of the platform would move.
+func (c Composition) move(versions map[string]string, all []string) Composition {
+	next := Composition{Platform: cmp.Or(versions[Platform], c.Platform), Lanes: map[string]string{}}
+	maps.Copy(next.Lanes, c.Lanes)
+	maps.Copy(next.Lanes, versions)
+	if next.Platform != c.Platform {
+		for _, lane := range all {
+			next.Lanes[lane] = cmp.Or(next.Lanes[lane], c.Platform)
 		}
 	}
-	delete(versions, Platform)
-	return c
+	delete(next.Lanes, Platform)
+	return next
 }
 
 // checkGroup returns what the environment would be if a group moved in one step, and why it must not; the zero Reason if it may.
@@ -155,11 +174,9 @@ func (d *decider) checkGroup(group []*move) (then Output, reason Reason, err err
 // checkContext returns why the objects that a lane changes are not those that an environment has verified; the zero value if they
 // are. They are compared as this environment would have them with all lanes at a commit of the base that was verified.
 func (d *decider) checkContext(m *move, group []*move, environment string, p proofs, then Output, changed map[string]string) (reason Reason, err error) {
-	for _, commit := range slices.Compact([]string{p.newest, p.oldest}) {
-		if commit == "" {
-			continue
-		}
-		verified, err := d.renderAt(commit)
+	for _, base := range p.list() {
+		commit := cmp.Or(base.Lanes[m.Lane], base.Platform)
+		verified, err := d.renderAt(base)
 		switch {
 		case err != nil:
 			return Reason{}, err
@@ -192,7 +209,6 @@ func findUnverified(m *move, group []*move, changed, different map[string]string
 	return "", ""
 }
 
-// hasLane reports whether a lane is among moves.
 func hasLane(moves []*move, lane string) bool {
 	return slices.ContainsFunc(moves, func(m *move) bool { return m.Lane == lane })
 }
@@ -208,15 +224,16 @@ func (d *decider) environmentsBefore() []string {
 	return names
 }
 
-// renderAt renders the environment with one commit of the base.
-func (d *decider) renderAt(commit string) (Output, error) {
-	known, ok := d.rendered[commit]
+// renderAt renders the environment with a base, once.
+func (d *decider) renderAt(base Composition) (Output, error) {
+	key := base.String()
+	known, ok := d.rendered[key]
 	if ok {
 		return known, nil
 	}
-	o, err := d.Render(Composition{Platform: commit})
+	o, err := d.Render(base)
 	if err == nil {
-		d.rendered[commit] = o
+		d.rendered[key] = o
 	}
 	return o, err
 }

@@ -89,7 +89,6 @@ func (l Line) OldestNewer(commit string) string {
 	return newer[len(newer)-1]
 }
 
-// reachedIndex returns the index of the newest commit that a commit of the line is or contains.
 func (l Line) reachedIndex(commit string) int {
 	if p := l.positions[commit]; p.isSide {
 		return p.older

@@ -17,6 +17,7 @@
 package promote
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -46,11 +47,18 @@ type Stage struct {
 type Position struct {
 	// Commit is the promoted commit; "" if there is none.
 	Commit string
+	// Floor is the newest commit of which it has a part only, in addition to Commit; "" for none. It gets no older one.
+	Floor string
+	// Ceiling is the oldest commit of which it has a part, if that is older than Commit; "" for none. Others get no newer one from it.
+	Ceiling string
 	// PromotedAt is when it was promoted.
 	PromotedAt time.Time
 	// Merged reports whether the output branch holds the output of Commit, and HasFormer whether it holds one from before a
 	// change of it that waits for a person.
 	Merged, HasFormer bool
+	// InWaves reports that the output branch is between the waves of the environment. No newer commit
+	// supersedes Commit then, unless Proof failed.
+	InWaves bool
 	// Proof is the verdict on Commit here. A pass counts once the output is merged.
 	Proof gate.Verdict
 	// Proven are the commits whose last verdict here was a pass. Commits that failed later, or that
@@ -194,7 +202,8 @@ func (c snapshot) eligibleCommits(s Stage) []string {
 			u := c.findStage(name)
 			return u == nil || !c.isProven(*u, commit)
 		}
-		if i >= reach && !slices.ContainsFunc(s.After, isUnproven) {
+		isBelow := s.Floor != "" && commit != s.Floor && !c.line.IsNewer(commit, s.Floor)
+		if i >= reach && !isBelow && !slices.ContainsFunc(s.After, isUnproven) {
 			pool = append(pool, commit)
 		}
 	}
@@ -210,7 +219,7 @@ func (c snapshot) reachableIndex(s Stage) int {
 		if u.Commit == "" {
 			return len(c.line.commits)
 		}
-		reach = max(reach, c.line.reachedIndex(u.Commit))
+		reach = max(reach, c.line.reachedIndex(cmp.Or(u.Ceiling, u.Commit)))
 	}
 	return reach
 }
@@ -230,7 +239,7 @@ func (c snapshot) upstreamStages(s Stage) []*Stage {
 // now. An earlier one is judged by its last verdict, unless the stage was rolled back behind it.
 func (c snapshot) isProven(s Stage, commit string) bool {
 	if s.Commit == commit {
-		return s.StoppedReason == "" && s.Merged && s.Proof.Status == gate.Pass
+		return s.StoppedReason == "" && s.Floor == "" && s.Merged && s.Proof.Status == gate.Pass
 	}
 	return s.Proven[commit] && c.line.IsNewer(s.Commit, commit)
 }

@@ -117,6 +117,8 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, text.ShortCommit(u.Commit))
 	case u.Commit != commit:
 		v.Reason = fmt.Sprintf("%s was not verified in %s, which has a newer commit", what, u.Name)
+	case u.Floor != "":
+		v.Reason = fmt.Sprintf("%s has newer commits of some lanes, up to %s, and not all of them", u.Name, text.ShortCommit(u.Floor))
 	case u.hasProblems():
 		v.Reason = fmt.Sprintf("%s has problems in %s, which have to be mended: %s", what, u.Name, verdictReason(u.Proof))
 	case !u.Merged && !u.HasFormer:
@@ -149,7 +151,6 @@ func (c snapshot) provenVerdict(s Stage, commit string) gate.Verdict {
 	return v
 }
 
-// queueVerdict returns whether the queue lets a commit through now.
 func queueVerdict(s Stage, now time.Time) gate.Verdict {
 	v := gate.Verdict{Gate: "queue", Status: gate.Pass, Reason: "the newest commit goes first"}
 	switch s.Queue.Policy {
@@ -191,7 +192,7 @@ func settledVerdict(s Stage) gate.Verdict {
 		v.Status, v.Reason = gate.Wait, fmt.Sprintf("%s is not merged yet", what)
 	case s.Proof.Status == gate.Pass:
 		v.Reason = fmt.Sprintf("%s is verified", what)
-	case len(s.After) == 0 && s.Queue.Policy != model.QueueEvery:
+	case len(s.After) == 0 && !s.InWaves && s.Queue.Policy != model.QueueEvery:
 		v.Reason = fmt.Sprintf("%s is merged; the first environment follows the base without waiting for verification", what)
 	default:
 		v.Status, v.ValidUntil, v.NamesTime, v.Parts = gate.Wait, s.Proof.ValidUntil, s.Proof.NamesTime, s.Proof.Parts
@@ -203,7 +204,6 @@ func settledVerdict(s Stage) gate.Verdict {
 // verdictReason returns the reason of a verdict, which may be empty.
 func verdictReason(v gate.Verdict) string { return cmp.Or(v.Reason, "nothing has been reported yet") }
 
-// hasProblems reports whether problems keep the commit of a stage from being rendered.
 func (s Stage) hasProblems() bool {
 	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Kind == gate.KindProblems })
 }

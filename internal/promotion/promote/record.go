@@ -114,7 +114,6 @@ func readRecord(object *yaml.Node) (string, record, error) {
 	return r.commit.Value, r, nil
 }
 
-// isDuplicateKey reports whether a mapping has another key of the same text.
 func isDuplicateKey(n, key *yaml.Node) bool {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i] != key && n.Content[i].Value == key.Value {
@@ -161,7 +160,6 @@ func replaceScalar(lines [][]byte, n *yaml.Node, text string) ([][]byte, error) 
 	return lines, nil
 }
 
-// scalarExtent returns the bytes of a scalar in the line that it begins in.
 func scalarExtent(line []byte, n *yaml.Node) (begin, length int, err error) {
 	begin = columnOffset(line, n.Column)
 	written := n.Value

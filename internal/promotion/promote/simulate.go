@@ -225,7 +225,6 @@ func (f simulation) routeToArrival(u Stage) route {
 	return way
 }
 
-// addOwnWaits adds what a stage itself waits for before its gates.
 func (f simulation) addOwnWaits(s Stage, way *route) {
 	if why := f.chain.stoppedReason(s); why != "" {
 		way.wait(s.Name, "a fix of what stops it: "+why)
@@ -301,7 +300,6 @@ func (r *route) notBefore(at time.Time) {
 	}
 }
 
-// pass adds the gates of an environment.
 func (r *route) pass(environment string, f gate.Forecast) {
 	r.notBefore(f.Time)
 	switch {
@@ -315,7 +313,6 @@ func (r *route) pass(environment string, f gate.Forecast) {
 	}
 }
 
-// join adds what another route waits for.
 func (r *route) join(other route) {
 	r.notBefore(other.earliest)
 	r.waits, r.delays = list.AddMissing(r.waits, other.waits...), list.AddMissing(r.delays, other.delays...)
@@ -342,7 +339,6 @@ func (r *route) toArrival(now time.Time, certain bool, overtaken string) Arrival
 	return a
 }
 
-// addReason adds a clause to what the reason says besides the wait.
 func (a *Arrival) addReason(clause string) {
 	a.Reason += "; " + clause
 	if a.Besides != "" {

@@ -12,55 +12,52 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Standing is how one expected cluster stands to the output.
+// Standing is the state of an expected cluster.
 type Standing struct {
-	Cluster     string // "" for one that was never in touch, and is not listed by name
+	Cluster     string // "" for an unlisted one that never reported
 	ClusterType string
-	Group       string            // "" for none
+	Group       string
 	Labels      map[string]string // of the cluster, or else of its type
 	Class       ledger.Class
-	Object      string // that decides, of a failure
-	Message     string // of a failure
-	// LastSeen is when the cluster was last in touch, and SilentAt when it counts as silent unless
-	// it is again; zero for one that never was.
+	Object      string
+	Message     string
+	// LastSeen is the last contact; SilentAt is when the cluster becomes silent without another.
+	// Both are zero before the first.
 	LastSeen, SilentAt time.Time
 }
 
-// Fleet is how the clusters of an environment stand to its output.
+// Fleet is the state of an environment's clusters.
 type Fleet struct {
-	// Unknown is why it is not known how they stand, a clause; "" if it is.
+	// Unknown is why the state is unknown, a clause; "" if known.
 	Unknown string
-	// Since is when the ledger began to listen: what clusters said while it did not may be missing.
+	// Since is when the ledger started; earlier reports may be missing.
 	Since time.Time
-	// Began is when the first cluster of all was in touch; zero if it is known from elsewhere how many
-	// clusters there are. Of a ledger that began lately, not all clusters may be known.
+	// Began is the first contact of any cluster; zero if the number of clusters is known otherwise.
+	// A recent ledger may not know all clusters.
 	Began     time.Time
 	Standings []Standing
 }
 
-// FleetRule is when an output counts as rolled out to a fleet.
+// FleetRule is when an output is rolled out to a fleet.
 type FleetRule struct {
 	Rule
-	// By is what clusters are grouped by: ByGroup, ByClusterType, or a label after ByLabel; "" for one
-	// group.
+	// By is ByGroup, ByClusterType, or ByLabel with a label; "" for one group.
 	By string
-	// Percents are those of single groups, and of DefaultGroup; Rule.ReadyPercent is of all others.
+	// Percents are for groups and DefaultGroup; the default is Rule.ReadyPercent.
 	Percents map[string]int
-	// FailurePercent is the share of all clusters that may fail; negative for what the groups
-	// leave.
+	// FailurePercent is the share of all clusters that may fail; if negative, the groups decide.
 	FailurePercent int
 }
 
-// What clusters are grouped by, and the name that stands for groups without a percentage.
+// The values of By, and the default for Percents.
 const (
 	ByGroup       = "group"
-	ByWave        = "wave" // the earlier name of ByGroup
+	ByWave        = "wave" // old name of ByGroup
 	ByClusterType = "clusterType"
 	ByLabel       = "label:"
 	DefaultGroup  = "default"
 )
 
-// groupOf returns the name of the group of a cluster.
 func (r FleetRule) groupOf(s Standing) string {
 	if key, ok := strings.CutPrefix(r.By, ByLabel); ok {
 		return s.Labels[key]
@@ -74,7 +71,6 @@ func (r FleetRule) groupOf(s Standing) string {
 	return ""
 }
 
-// percentOf returns the share of a group that must be ready.
 func (r FleetRule) percentOf(group string) int {
 	for _, name := range []string{group, DefaultGroup} {
 		if percent, ok := r.Percents[name]; ok {
@@ -87,16 +83,16 @@ func (r FleetRule) percentOf(group string) int {
 	return r.ReadyPercent
 }
 
-// newFor is for how long after its first contact not all clusters may be known to a ledger: those that
-// report by events do so every ten minutes.
+// newFor is how long a new ledger may not know all clusters: those that report by events do so
+// every ten minutes.
 const newFor = 15 * time.Minute
 
-// leastPatience is how long the ledger must have listened before a rollout may have taken too long.
+// leastPatience is the minimum time that the ledger must have run before a rollout times out.
 const leastPatience = 5 * time.Minute
 
-// SummarizeFleet returns how far an output has been rolled out that was merged at a time: every group
-// has to be. The timeout does not begin while merged is zero, and nothing has taken too long before the
-// ledger has listened for as long as a report counts.
+// SummarizeFleet returns the rollout progress of an output: every group must reach its share. The
+// timeout starts at merged, if set, but a rollout does not time out before the ledger has run for
+// as long as a report counts.
 func SummarizeFleet(f Fleet, rule FleetRule, merged, now time.Time) Summary {
 	if f.Unknown != "" {
 		return Summary{Phase: Progressing, Reason: f.Unknown}
@@ -109,7 +105,7 @@ func SummarizeFleet(f Fleet, rule FleetRule, merged, now time.Time) Summary {
 		failed += len(g.classes[ledger.ClassFailed])
 	}
 	s.Failed = failed
-	var first *group // the one that decides
+	var first *group
 	for i := range groups {
 		g := &groups[i]
 		g.judge()
@@ -144,7 +140,7 @@ func SummarizeFleet(f Fleet, rule FleetRule, merged, now time.Time) Summary {
 	return f.waitForOthers(s, now)
 }
 
-// waitForOthers returns a summary that is not ready while the ledger may not know all clusters yet.
+// waitForOthers is not ready while the ledger may not know all clusters.
 func (f Fleet) waitForOthers(s Summary, now time.Time) Summary {
 	end := f.Began.Add(newFor)
 	if s.Phase != Ready || f.Began.IsZero() || !now.Before(end) {
@@ -155,7 +151,6 @@ func (f Fleet) waitForOthers(s Summary, now time.Time) Summary {
 	return s
 }
 
-// phaseWeight orders phases by how much they decide.
 func phaseWeight(p Phase) int { return slices.Index([]Phase{Ready, Progressing, Failed}, p) }
 
 func earlierTime(a, b time.Time) time.Time {
@@ -165,16 +160,14 @@ func earlierTime(a, b time.Time) time.Time {
 	return a
 }
 
-// group has the clusters that must reach one percentage together.
 type group struct {
 	name          string
 	size, percent int
 	classes       map[ledger.Class][]Standing
 	phase         Phase
-	validUntil    time.Time // of phase, when it is Ready
+	validUntil    time.Time
 }
 
-// splitGroups returns the groups of clusters, by name. There is always one.
 func (r FleetRule) splitGroups(all []Standing, now time.Time) []group {
 	byName := map[string][]Standing{}
 	for _, s := range all {
@@ -211,7 +204,7 @@ func newGroup(name string, standings []Standing, r FleetRule, now time.Time) gro
 	return g
 }
 
-// JudgeShare returns the phase of so many clusters, of which a percentage must be ready.
+// JudgeShare returns the phase of clusters if percent of them must be ready.
 func JudgeShare(clusters, ready, failed, percent int) Phase {
 	need := countNeeded(clusters, percent)
 	switch {
@@ -223,10 +216,9 @@ func JudgeShare(clusters, ready, failed, percent int) Phase {
 	return Progressing
 }
 
-// countNeeded returns how many clusters a percentage of them is, rounded up.
+// rounded up
 func countNeeded(clusters, percent int) int { return (clusters*percent + 99) / 100 }
 
-// judge sets the phase of a group.
 func (g *group) judge() {
 	ready := g.classes[ledger.ClassReady]
 	g.phase = JudgeShare(g.size, len(ready), len(g.classes[ledger.ClassFailed]), g.percent)
@@ -236,8 +228,6 @@ func (g *group) judge() {
 	}
 }
 
-// classWords are what people call the classes of clusters that are not ready, in the order in which
-// they are listed.
 var classWords = []struct {
 	class ledger.Class
 	word  string
@@ -246,7 +236,6 @@ var classWords = []struct {
 	{ledger.ClassUnproven, "unproven"}, {ledger.ClassUnknown, "on an unknown revision"}, {ledger.ClassContested, "contested"}, {ledger.ClassFailed, "failed"},
 }
 
-// reason says how many clusters of a group are ready, and what the others are.
 func (g *group) reason(r FleetRule) string {
 	ready := len(g.classes[ledger.ClassReady])
 	what := fmt.Sprintf("%s of %s ready", thousands(ready), countClusters(g.size))
@@ -256,7 +245,7 @@ func (g *group) reason(r FleetRule) string {
 	if ready == g.size {
 		return what
 	}
-	share := strconv.FormatFloat(float64(ready*1000/g.size)/10, 'f', -1, 64) // rounded down: less than all is not 100%
+	share := strconv.FormatFloat(float64(ready*1000/g.size)/10, 'f', -1, 64) // rounded down: 100% means all
 	what += fmt.Sprintf(" (%s%%, wants %d%%)", share, g.percent)
 	var parts []string
 	missing := g.size
@@ -274,7 +263,6 @@ func (g *group) reason(r FleetRule) string {
 	return what + ": " + strings.Join(parts, ", ")
 }
 
-// namesOf names the clusters of a class, few of many, with the message of the first that failed.
 func (g *group) namesOf(class ledger.Class) string {
 	var names []string
 	for _, s := range g.classes[class] {
@@ -292,7 +280,6 @@ func (g *group) namesOf(class ledger.Class) string {
 	return strings.Join(names, ", ")
 }
 
-// countClusters returns a number of clusters, for people.
 func countClusters(n int) string {
 	if n == 1 {
 		return "1 cluster"
@@ -300,7 +287,6 @@ func countClusters(n int) string {
 	return thousands(n) + " clusters"
 }
 
-// thousands writes a number that is not negative with commas: 9,412.
 func thousands(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -1,8 +1,7 @@
-// Package rollout summarizes how far a commit has been rolled out, from what clusters report.
+// Package rollout summarizes the rollout progress of a commit from reports of clusters.
 //
-// What the package keeps true: a report on another commit says nothing about this one, however
-// ready it was; a report that is too old does not count; and the summary does not depend on the
-// order of reports.
+// What the package keeps true: a report on another commit says nothing about this one. A stale
+// report does not count. The order of reports does not matter.
 package rollout
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// Phase is how far a reconciler has got with the revision that it observed.
+// Phase is a reconciler's progress with its observed revision.
 type Phase string
 
 // The phases of a rollout.
@@ -25,74 +24,70 @@ const (
 	Ready       Phase = "ready"
 	Failed      Phase = "failed"
 	Suspended   Phase = "suspended"
-	Waiting     Phase = "waiting" // for a person to approve a plan
+	Waiting     Phase = "waiting" // for approval of a plan
 	Drifted     Phase = "drifted"
 )
 
 // Report is the last report of one reconciler.
 type Report struct {
-	// Source names the cluster, or the uid of an object where the cluster is not known.
+	// Source names the cluster, or the uid of an object if the cluster is unknown.
 	Source string `json:"source"`
-	// Anonymous reports that Source only tells clusters apart and means nothing to people, such as
-	// the uid of a Provider of Flux.
+	// Anonymous means that Source only distinguishes clusters, such as the uid of a Provider of
+	// Flux.
 	Anonymous bool `json:"anonymous,omitempty"`
 	// Object is the reconciled object, as "Kustomization/flux-system/apps".
 	Object string `json:"object"`
 	Phase  Phase  `json:"phase"`
-	// Current reports that the observed revision holds the wanted commit. An older report says
-	// nothing about it.
+	// Current means that the observed revision has the wanted commit.
 	Current bool `json:"current"`
-	// Waits reports that it goes on once a person has approved a plan.
+	// Waits means that it continues after approval of a plan.
 	Waits   bool      `json:"-"`
 	Message string    `json:"message,omitempty"`
 	Time    time.Time `json:"when,omitzero"`
 }
 
-// Rule is when a commit counts as rolled out. The zero Rule wants one source, all sources ready,
-// and has neither a limit of age nor a timeout.
+// Rule is when a commit is rolled out. The zero Rule requires one source, all ready, without
+// maximum age and timeout.
 type Rule struct {
-	// MinClusters is how many clusters must have reported; 0 means one.
+	// MinClusters is the minimum number of reporting clusters; 0 means one.
 	MinClusters int
-	// ReadyPercent is the share of reporting clusters that must be ready, 1 to 100; 0 means 100.
+	// ReadyPercent is the share of clusters that must be ready; 0 means 100.
 	ReadyPercent int
-	// StaleAfter is the age from which a report no longer counts; 0 means never.
+	// StaleAfter is the maximum age of a report; 0 means unlimited.
 	StaleAfter time.Duration
-	// Timeout is how long the rollout may take after the merge; 0 means no limit.
+	// Timeout limits the rollout after the merge; 0 means unlimited.
 	Timeout time.Duration
 }
 
-// Summary is how far a commit has been rolled out, over all reports.
+// Summary is the rollout progress of a commit over all reports.
 type Summary struct {
 	Phase  Phase  `json:"phase"`
-	Reason string `json:"reason"` // one sentence
+	Reason string `json:"reason"`
 	// ValidUntil is when the phase may change without a new report, because reports become stale or
 	// the timeout ends; zero if it cannot.
 	ValidUntil time.Time `json:"until,omitzero"`
 
-	Sources int `json:"sources"` // that have reported at all
+	Sources int `json:"sources"` // that have reported
 	Ready   int `json:"ready"`   // on this commit
 	Failed  int `json:"failed"`
 	Stale   int `json:"stale"`
-	Behind  int `json:"behind"` // that last reported another commit
-	Waiting int `json:"-"`      // whose plans wait for approval
+	Behind  int `json:"behind"` // on another commit
+	Waiting int `json:"-"`      // for approval of plans
 
-	// BehindSources names the sources that are counted in Behind.
 	BehindSources []string `json:"late,omitempty"`
 }
 
-// source combines all reports of one source.
 type source struct {
 	name          string
-	anonymous     bool  // the name means nothing to people
-	phase         Phase // of the commit, by the reports that are believed
+	anonymous     bool
+	phase         Phase
 	behind, stale bool
 	waits         bool
-	worstReport   Report    // the one that decides
-	validUntil    time.Time // of phase: when it is stale; zero for never
+	worstReport   Report
+	validUntil    time.Time // of phase; zero for unlimited
 }
 
-// Summarize returns how far a commit has been rolled out that was merged at a time. The timeout
-// does not begin while merged is zero.
+// Summarize returns the rollout progress of a commit. The timeout starts at merged, if set.
 func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 	var s Summary
 	var ready, failed []source
@@ -119,7 +114,7 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 	if percent <= 0 || percent > 100 {
 		percent = 100
 	}
-	need := (clusters*percent + 99) / 100 // rounded up
+	need := (clusters*percent + 99) / 100
 	tolerated := clusters - need
 	limited := rule.Timeout > 0 && !merged.IsZero()
 	switch {
@@ -140,9 +135,9 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 	return s
 }
 
-// dropDoubles returns reports without those of success from anonymous sources whose clusters report the same by name: a cluster
-// that writes commit statuses and has an agent, or sends events, counts once. A source is taken for a cluster that reports
-// an object of the same name on the same commit, and no two sources are taken for one.
+// dropDoubles drops successes of anonymous sources if a named cluster reports the same: a cluster
+// with commit statuses and an agent or events counts once. A source matches a cluster that reports
+// an object of the same name on this commit. Each cluster matches at most one source.
 func dropDoubles(reports []Report) []Report {
 	if !slices.ContainsFunc(reports, func(r Report) bool { return r.Anonymous }) {
 		return reports
@@ -178,9 +173,8 @@ func dropDoubles(reports []Report) []Report {
 	return slices.DeleteFunc(slices.Clone(reports), func(r Report) bool { return r.Anonymous && doubles[r.Source] })
 }
 
-// describeFailure returns the reason of a failed rollout. It prefers a source that names its
-// cluster over one that is known from a commit status only, and completes the latter from a
-// cluster's report of the same object.
+// describeFailure prefers a source that names its cluster, and otherwise completes an anonymous one
+// from a cluster's report of the same object.
 func describeFailure(failed []source, reports []Report) string {
 	if i := slices.IndexFunc(failed, func(s source) bool { return !s.anonymous }); i >= 0 {
 		return failed[i].failureText()
@@ -195,9 +189,9 @@ func describeFailure(failed []source, reports []Report) string {
 	return one.failureText()
 }
 
-// findReporter returns the report of the cluster that an anonymous failure belongs to: the only
-// cluster that reported the object on this commit. It finds none if that cluster reported the
-// object as ready, or if another anonymous source is about an object of the same name.
+// findReporter returns the report of the only cluster that reported an anonymous failure's object
+// on this commit. It returns false if the cluster reported it as ready, or another anonymous source
+// has an object of that name.
 func findReporter(failure Report, reports []Report) (found Report, ok bool) {
 	for _, r := range reports {
 		switch {
@@ -212,17 +206,16 @@ func findReporter(failure Report, reports []Report) (found Report, ok bool) {
 	return found, ok && found.Phase != Ready
 }
 
-// kindAndName returns an object without its namespace and its uid: "kustomization/apps" of a commit
-// status is "Kustomization/flux-system/apps" of an event, but for the case.
+// kindAndName drops namespace and uid: statuses have "kustomization/apps", events
+// "Kustomization/flux-system/apps".
 func kindAndName(object string) string {
 	object, _, _ = strings.Cut(object, "@")
 	kind, rest, _ := strings.Cut(object, "/")
 	return kind + "/" + rest[strings.LastIndexByte(rest, '/')+1:]
 }
 
-// failureText describes the failure of a source in one line.
 func (s *source) failureText() string {
-	object, _, _ := strings.Cut(s.worstReport.Object, "@") // the uid that tells objects of unnamed clusters apart
+	object, _, _ := strings.Cut(s.worstReport.Object, "@")
 	failure := cmp.Or(object, s.displayName()) + " failed"
 	if !s.anonymous && s.name != "" && s.name != object {
 		failure += " on " + s.name
@@ -233,7 +226,6 @@ func (s *source) failureText() string {
 	return failure
 }
 
-// displayName returns what people call a source.
 func (s *source) displayName() string {
 	if s.anonymous || s.name == "" {
 		return "a cluster"
@@ -241,13 +233,11 @@ func (s *source) displayName() string {
 	return s.name
 }
 
-// nthExpiry returns when the n-th of the sources becomes stale; zero for never.
 func nthExpiry(sources []source, n int) time.Time {
 	slices.SortFunc(sources, func(a, b source) int { return a.validUntil.Compare(b.validUntil) })
 	return sources[n-1].validUntil
 }
 
-// maxNamed is how many clusters are named that the rollout waits for.
 const maxNamed = 3
 
 func describeProgress(s Summary, wanted int) string {
@@ -281,12 +271,11 @@ func formatReadyCount(s Summary, wanted int) string {
 	return fmt.Sprintf("%d of %s ready", s.Ready, text.Count(max(s.Sources, wanted), "cluster"))
 }
 
-// groupBySource combines the reports of each source: one failed object fails it, and one that is
-// not ready keeps it from being ready.
+// groupBySource combines the reports of a source: a failed object fails it, and one that is not
+// ready keeps it from being ready.
 func groupBySource(reports []Report, rule Rule, now time.Time) []source {
-	// The last report of an object counts: the latest, and at the same time the one about this
-	// commit, and the worst. Reconcilers report times in seconds, and often go from one revision to
-	// the next within one.
+	// The last report of an object counts; at equal times one on this commit, then the worst. Times
+	// are in seconds, and reconcilers often change revisions within one.
 	sorted := slices.SortedFunc(slices.Values(reports), func(a, b Report) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Object, b.Object), a.Time.Compare(b.Time),
 			cmp.Compare(reportSeverity(a), reportSeverity(b)), cmp.Compare(a.Message, b.Message))
@@ -294,7 +283,7 @@ func groupBySource(reports []Report, rule Rule, now time.Time) []source {
 	var all []source
 	for i, r := range sorted {
 		if i+1 < len(sorted) && sorted[i+1].Source == r.Source && sorted[i+1].Object == r.Object {
-			continue // a later one of the same object follows
+			continue
 		}
 		if len(all) == 0 || all[len(all)-1].name != r.Source {
 			all = append(all, source{name: r.Source, anonymous: r.Anonymous, phase: Ready})
@@ -304,7 +293,6 @@ func groupBySource(reports []Report, rule Rule, now time.Time) []source {
 	return all
 }
 
-// reportSeverity orders reports by what they mean for the commit.
 func reportSeverity(r Report) int {
 	switch {
 	case !r.Current:
@@ -313,7 +301,7 @@ func reportSeverity(r Report) int {
 		return 1
 	case r.Phase == Failed:
 		return 3
-	default: // what is not known is no success
+	default: // unknown is not success
 		return 2
 	}
 }

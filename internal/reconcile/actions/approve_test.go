@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -17,13 +18,13 @@ import (
 func TestApproveForged(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	forged, err := w.open(o).Approve(t.Context(), "prod", w.base[1], "looks good", nil)
+	forged, err := w.open(o).Approve(t.Context(), actions.Approval{Environment: "prod", Commit: w.base[1], Reason: "looks good"})
 	if err != nil || !forged.Changed {
 		t.Fatalf("%+v, %v", forged, err)
 	}
 	o.Sign = func(text []byte, _ time.Time) (string, error) { return "of " + string(text[:45]), nil }
 	for _, changed := range []bool{true, false} {
-		got, err := w.open(o).Approve(t.Context(), "prod", w.base[1], "looks good", nil)
+		got, err := w.open(o).Approve(t.Context(), actions.Approval{Environment: "prod", Commit: w.base[1], Reason: "looks good"})
 		if err != nil || got.Changed != changed {
 			t.Fatalf("%+v, %v; want changed %t", got, err, changed)
 		}
@@ -37,7 +38,7 @@ func TestApproveForged(t *testing.T) {
 func TestApprove(t *testing.T) {
 	w := newWorld(t)
 	d := w.open(w.options())
-	got, err := d.Approve(t.Context(), "prod", "", "looks good", w.known())
+	got, err := d.Approve(t.Context(), actions.Approval{Environment: "prod", Reason: "looks good", Report: w.known()})
 	if err != nil || got.To != w.base[1] || !got.Changed {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -49,14 +50,14 @@ spec:
   commit: BASE1
   reason: looks good`)
 	w.equal("the message", w.head("prod"), "Alice <alice@example.com>\nApprove BASE1 for prod\n\nlooks good\n\nFairlead-Approval: prod\nFairlead-Commit: BASE1\nFairlead-Action: approve")
-	if got, err = d.Approve(t.Context(), "prod", w.base[1][:8], "again", nil); err != nil || got.Changed {
+	if got, err = d.Approve(t.Context(), actions.Approval{Environment: "prod", Commit: w.base[1][:8], Reason: "again"}); err != nil || got.Changed {
 		t.Errorf("again: %+v, %v", got, err)
 	}
 	var refusal *problem.Refusal
-	if _, err = d.Approve(t.Context(), "prod", "", "", nil); !errors.As(err, &refusal) {
+	if _, err = d.Approve(t.Context(), actions.Approval{Environment: "prod", Commit: ""}); !errors.As(err, &refusal) {
 		t.Errorf("nobody knows what: %v", err)
 	}
-	if _, err = d.Approve(t.Context(), "prod", "dev", "", nil); !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "not on the base's branch") {
+	if _, err = d.Approve(t.Context(), actions.Approval{Environment: "prod", Commit: "dev"}); !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "not on the base's branch") {
 		t.Errorf("a commit of an environment: %v", err)
 	}
 }
@@ -67,7 +68,7 @@ func TestApproveAgain(t *testing.T) {
 	for i, address := range []string{"alice@a.example", "alice@b.example"} {
 		o := w.options()
 		o.Author.Email, o.Trailers = address, []string{"Fairlead-Via: web", "Fairlead-Actor: https://issuer.example.com#7"}
-		got, err := w.open(o).Approve(t.Context(), "prod", w.base[1], "", nil)
+		got, err := w.open(o).Approve(t.Context(), actions.Approval{Environment: "prod", Commit: w.base[1]})
 		if err != nil || got.Changed != (i == 0) {
 			t.Errorf("%s: %+v, %v", address, got, err)
 		}
@@ -90,7 +91,7 @@ func TestApproveAlike(t *testing.T) {
 	}{{"a.b@example.com", false}, {"a-b@example.com", true}, {"a-b@example.com", false}} {
 		o := w.options()
 		o.Author.Email = test.address
-		if got, err := w.open(o).Approve(t.Context(), "prod", w.base[1], "", nil); err != nil || got.Changed != test.changed {
+		if got, err := w.open(o).Approve(t.Context(), actions.Approval{Environment: "prod", Commit: w.base[1]}); err != nil || got.Changed != test.changed {
 			t.Errorf("%s: %+v, %v", test.address, got, err)
 		}
 	}
@@ -105,14 +106,14 @@ func TestApprovePresent(t *testing.T) {
 	w := newWorld(t)
 	d := w.open(w.options())
 	before := gittest.Refs(t, w.server.Dir("plane"))
-	got, err := d.Approve(t.Context(), "stage", w.base[1], "", nil)
+	got, err := d.Approve(t.Context(), actions.Approval{Environment: "stage", Commit: w.base[1]})
 	if err != nil || got.Changed || w.named(got.Summary) != "stage has BASE1 already, and its proof asks for no approval" {
 		t.Errorf("it is there: %+v, %v", got, err)
 	}
 	if diff := cmp.Diff(before, gittest.Refs(t, w.server.Dir("plane"))); diff != "" {
 		t.Errorf("something was written:\n%s", diff)
 	}
-	got, err = d.Approve(t.Context(), "stage", w.base[0], "", nil)
+	got, err = d.Approve(t.Context(), actions.Approval{Environment: "stage", Commit: w.base[0]})
 	if err != nil || !got.Changed || w.named(got.Summary) != "alice@example.com approves BASE0 for stage, which has a newer one already, BASE1" {
 		t.Errorf("it has a newer one: %+v, %v", got, err)
 	}
@@ -120,7 +121,7 @@ func TestApprovePresent(t *testing.T) {
 	w.work.Write(".fairlead/promotion.yaml", strings.Replace(promotion, "after: [dev]\n", "after: [dev]\n    proof: [{approval: {count: 1}}]\n", 1))
 	w.work.Commit("ask for approvals")
 	w.work.Push()
-	got, err = w.open(w.options()).Approve(t.Context(), "stage", w.base[1], "", nil)
+	got, err = w.open(w.options()).Approve(t.Context(), actions.Approval{Environment: "stage", Commit: w.base[1]})
 	if err != nil || !got.Changed || w.named(got.Summary) != "alice@example.com approves BASE1 for stage, which has it already: it counts for its proof" {
 		t.Errorf("its proof asks for it: %+v, %v", got, err)
 	}

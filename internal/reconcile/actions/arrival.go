@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -53,10 +55,41 @@ func (d *Session) FindNewerCommit(ctx context.Context, environment, revision str
 		return "", err
 	}
 	after, err := v.base.Repo.Contains(has, commit)
-	if err != nil || !after {
+	if err != nil || after {
+		return map[bool]string{true: has}[after], err
+	}
+	return findNewerInLanes(v, has, commit)
+}
+
+// HasLanes reports whether lanes of the base are promoted by themselves; false if that cannot be read.
+func HasLanes(ctx context.Context, d *Session) bool {
+	base, err := d.source.Base(ctx)
+	return err == nil && promoter.DefinedLanes(base) != nil
+}
+
+// findNewerInLanes returns the newest commit that an environment has of the lanes which a commit of the base changes, if it has a
+// newer one of each; otherwise "".
+func findNewerInLanes(v snapshot, has, commit string) (newest string, err error) {
+	listed := promoter.ListedLanes(v.branch)
+	info, err := v.base.Repo.Commit(commit)
+	if err != nil || len(listed) == 0 || len(info.Parents) == 0 {
 		return "", err
 	}
-	return has, nil
+	changed, err := promoter.ReadChangedLanes(v.base, lane.NewPartition(v.branch.Lanes.Lanes), commit, info.Parents[0])
+	if err != nil {
+		return "", err
+	}
+	for _, name := range changed {
+		version := cmp.Or(listed[name], has)
+		contains, err := v.base.Repo.Contains(version, commit)
+		if err != nil || !contains || version == commit {
+			return "", err
+		}
+		if newer, err := v.base.Repo.Contains(version, newest); newest == "" || err == nil && newer {
+			newest = version
+		}
+	}
+	return newest, nil
 }
 
 // isNeverPromoted is the reason of commits of our commands, and of promotions.

@@ -10,8 +10,10 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -19,7 +21,7 @@ import (
 // The actions, as trailers name them.
 const (
 	promoteAction  = "promote"
-	holdAction     = "hold"
+	holdAction     = history.HoldAction
 	releaseAction  = "release"
 	rollbackAction = "rollback"
 	approveAction  = "approve"
@@ -30,26 +32,33 @@ const (
 	connectAction  = "connect"
 	cloneAction    = "clone-stack"
 	tearDownAction = "tear-down-stack"
+	pinAction      = "pin-modules"
+	createAction   = "create"
+	setAction      = "set"
+	deleteAction   = "delete"
 )
 
 // change is what an action writes, and how it is described.
 type change struct {
 	action        string // "promote"
 	environment   string // "" of a freeze
-	name          string // of a freeze, or a cluster
+	name          string // of a freeze, a cluster, or an object
 	part          string // of the environment, which a pull request of its own is about; "" for all of it
 	title         string // the first line of the message
 	summary       string
-	reason        string   // what the person says
-	shown         string   // a text of several lines that its pull request shows
-	commitSubject string   // of the commit of the base that it is about
-	from, to      string   // commits of the base
-	notes         []string // how to was chosen
+	reason        string           // what the person says
+	shown         string           // a text of several lines that its pull request shows
+	commitSubject string           // of the commit of the base that it is about
+	from, to      string           // commits of the base
+	lane          string           // that it is about; "" for the whole environment
+	base          lane.Composition // that the environment gets; zero if it gets none
+	notes         []string         // how to was chosen
 	// forced is the reason for forcing it, and overridden the objections.
 	forced     string
 	overridden []string
 	files      map[string][]byte // nil if there is nothing to do
 	trailers   []string          // beside those of the action
+	newBranch  *publish.Edit     // a branch that is made first; nil for none
 }
 
 // maxText is how long one text of a message may be.
@@ -74,8 +83,14 @@ func (c change) commitMessage() string {
 	if c.overridden != nil {
 		b.WriteByte('\n')
 	}
+	switch {
+	case c.lane != "" && c.to != "":
+		fmt.Fprintf(&b, "%s: %s@%s\n", promoter.TrailerLane, c.lane, c.to)
+	case c.lane != "":
+		fmt.Fprintf(&b, "%s: %s\n", promoter.TrailerLane, c.lane)
+	}
 	if c.action == promoteAction || c.action == rollbackAction {
-		fmt.Fprintf(&b, "Fairlead-Promoted: %s\nFairlead-Promotion: %s\n", c.to, c.environment)
+		fmt.Fprintf(&b, "Fairlead-Promoted: %s\nFairlead-Promotion: %s\n", c.base.Platform, c.environment)
 	}
 	if c.action == approveAction && c.to != "" {
 		fmt.Fprintf(&b, "%s: %s\n", promoter.TrailerApproval, c.environment)
@@ -95,14 +110,19 @@ func (c change) commitMessage() string {
 
 // subject names what the change is about, in the names of branches.
 func (c change) subject() string {
-	subject := cmp.Or(c.environment, c.name)
-	if c.part != "" {
-		subject += "-" + stackfiles.FlatName(c.part)
+	if c.lane != "" {
+		return c.environment + "-" + stackfiles.FlatName(c.lane)
 	}
-	return subject
+	if c.part == "" {
+		return cmp.Or(c.environment, c.name)
+	}
+	part := stackfiles.FlatName(c.part)
+	if c.environment == "" {
+		return part
+	}
+	return c.environment + "-" + part
 }
 
-// pullRequestBody returns the text of the pull request.
 func (c change) pullRequestBody() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.\n", forge.EscapeMarkdown(c.title))
@@ -130,12 +150,14 @@ func (c change) pullRequestBody() string {
 
 type holdSpec struct {
 	Reason string `yaml:"reason"`
+	Lane   string `yaml:"lane,omitempty"`
 	Scope  string `yaml:"scope,omitempty"`
 	Commit string `yaml:"commit,omitempty"`
 }
 
 type approvalSpec struct {
 	Commit string `yaml:"commit"`
+	Lane   string `yaml:"lane,omitempty"`
 	Reason string `yaml:"reason,omitempty"`
 }
 

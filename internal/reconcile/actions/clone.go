@@ -4,34 +4,74 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/edit"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// CloneStack writes a copy of a stack, under another name and with some values set, to the branch of its
-// environment.
-func (d *Session) CloneStack(ctx context.Context, environment, from, to string, set []stack.Setting, reason string) (Result, error) {
-	return d.perform(ctx, environment, func(snapshot) (change, error) {
+// CloneStack writes a copy of a stack of an environment, or of a blueprint, under another name and with some
+// values set, to the branch of an environment.
+func (d *Session) CloneStack(ctx context.Context, environment, into, from, to string, set []stack.Setting, reason string) (Result, error) {
+	return d.perform(ctx, into, func(snapshot) (change, error) {
 		m, err := d.loadSoundModel(ctx, environment, from)
 		if err != nil {
 			return change{}, err
 		}
-		copied, err := stack.Clone(m, from, to, set, func(m *model.Model) problem.List {
+		target := m
+		if into != environment {
+			target, err = d.loadSoundModel(ctx, into, to)
+		}
+		if err != nil {
+			return change{}, err
+		}
+		others, err := d.readClaims(ctx, into)
+		if err != nil {
+			return change{}, err
+		}
+		copied, err := stack.Clone(m, target, from, to, set, func(m *model.Model) problem.List {
 			_, problems := stackfiles.Render(m)
-			return problems
+			return append(problems, stack.CheckClaims(append(slices.Clone(others), rootmodule.NewClaims(m)))[into]...)
 		})
 		return change{
-			action: cloneAction, environment: environment, part: to, reason: reason, files: copied.Files, notes: copied.Notes,
-			title:   fmt.Sprintf("Clone the stack %s as %s in %s", from, to, environment),
+			action: cloneAction, environment: into, part: to, reason: reason, files: copied.Files, notes: copied.Notes,
+			title:   fmt.Sprintf("Clone the stack %s as %s in %s", from, to, into),
 			summary: fmt.Sprintf("%s is a copy of %s, in %s", to, from, copied.File),
 		}, err
 	})
+}
+
+// readClaims returns the stacks of all environments but one, as far as they can be read.
+func (d *Session) readClaims(ctx context.Context, without string) ([]stack.Claims, error) {
+	environments, err := d.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []stack.Claims
+	for _, e := range environments {
+		if e == without {
+			continue
+		}
+		m, _, err := d.source.LoadModel(ctx, e, source.Revisions{})
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			all = append(all, rootmodule.NewClaims(m))
+		}
+	}
+	return all, nil
 }
 
 // TearDownStack has a stack torn down, by its file on the branch of its environment. Approvals of plans go with it:
@@ -54,12 +94,8 @@ func (d *Session) TearDownStack(ctx context.Context, environment, name, reason s
 		}
 		done.files = map[string][]byte{t.File: t.Text}
 		for _, a := range m.Stacks.Approvals {
-			switch {
-			case a.Stack != name:
-			case a.Pos.File == source.PlanFile(v.branch.Folder, stackfiles.FlatName(name+"/"+a.Component)):
-				done.files[a.Pos.File] = nil
-			default:
-				done.notes = append(done.notes, fmt.Sprintf("%s in %s stops the stack until it is removed: it approves a plan that is not made any more", a.Subject(), a.Pos.File))
+			if a.Stack == name && a.Pos.File == source.PlanFile(v.branch.Folder, stackfiles.FlatName(name+"/"+a.Component)) {
+				done.files[a.Pos.File] = nil // it does not count any more
 			}
 		}
 		return done, err
@@ -113,4 +149,101 @@ func (d *Session) loadSoundModel(ctx context.Context, environment, stack string)
 		return nil, fmt.Errorf("read %s: %w", environment, git.ErrNoRevision)
 	}
 	return m, nil
+}
+
+// PinModules writes the current tags, or else commits, of modules that a stack, "team/environment", names without a
+// version. For a blueprint, environment is "".
+func PinModules(ctx context.Context, d *Session, environment, name, reason string) (Result, error) {
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		repo, head, _ := v.place()
+		if repo == nil {
+			return change{}, problem.Refusef("", "the base is a folder, in which nothing is committed")
+		}
+		c, err := git.InspectTree(repo, head, func(files tree.Tree) (change, error) {
+			written, err := findPinnable(ctx, d, files, environment, name)
+			if err != nil {
+				return change{}, err
+			}
+			c := change{action: pinAction, environment: environment, part: name, reason: reason, title: "Pin the modules of " + written.Subject()}
+			return c, c.pin(ctx, d.options, files, written)
+		})
+		if err != nil || c.files == nil {
+			return c, err
+		}
+		return examineEdit(ctx, d, v, c, c.summary)
+	})
+}
+
+func findPinnable(ctx context.Context, d *Session, files tree.Tree, environment, name string) (*model.Stack, error) {
+	place, all := "the base", []*model.Stack(nil)
+	nameOf := func(s *model.Stack) string { return s.Name }
+	if environment == "" {
+		m, _ := model.Parse("", model.Layer{Kind: model.Base, Files: files}) // what is wrong with it stops none of the names
+		all = m.Stacks.Blueprints
+	} else {
+		m, err := d.loadSoundModel(ctx, environment, name)
+		if err != nil {
+			return nil, err
+		}
+		place, all, nameOf = environment, m.Stacks.List, (*model.Stack).Path
+	}
+	i := slices.IndexFunc(all, func(s *model.Stack) bool { return nameOf(s) == name })
+	switch {
+	case i < 0:
+		return nil, problem.Refusef(cmp.Or(problem.DidYouMean(name, list.Convert(all, nameOf)), "fairlead stack list lists the stacks"), "%s has no stack %s", place, name)
+	case environment != "" && all[i].Pos.Layer != environment:
+		return nil, problem.Refusef("write the versions there", "the stack %s is written in %s, and not on the branch of %s", name, all[i].Pos.Layer, environment)
+	}
+	return all[i], nil
+}
+
+func (c *change) pin(ctx context.Context, o Options, files tree.Tree, written *model.Stack) error {
+	found, others := rootmodule.ListUnversioned(written.Components)
+	c.notes = others
+	var settings []edit.Setting
+	for _, u := range found {
+		if written.PositionAt(u.Line).Layer != written.Pos.Layer {
+			c.notes = append(c.notes, fmt.Sprintf("the module of %s is in the blueprint: fairlead stack pin %s%s", u.Component, stack.BlueprintPrefix, written.Blueprint.Name))
+			continue
+		}
+		version, err := findVersion(ctx, o, u)
+		if err != nil {
+			return err
+		}
+		settings = append(settings, u.Pin(version))
+		c.notes = append(c.notes, fmt.Sprintf("%s: %s at %s", u.Component, giturl.Redact(u.Repo), version))
+	}
+	if settings == nil {
+		c.summary = "no module in Git lacks a version in " + written.Pos.File
+		return nil
+	}
+	file, content, err := edit.Set(files, edit.StackKind, written.Name, c.environment, settings)
+	c.files, c.summary = map[string][]byte{file: content}, fmt.Sprintf("%s in %s get a version", text.Count(len(settings), "module"), file)
+	return err
+}
+
+// findVersion returns the longest tag of a module's current commit that is named as a version, or the commit.
+func findVersion(ctx context.Context, o Options, u rootmodule.UnversionedModule) (string, error) {
+	remote, err := o.Mirrors.Remote(giturl.Relocate(u.Repo, o.Map))
+	if err != nil {
+		return "", err
+	}
+	refs, err := remote.ListReferences(ctx)
+	if err != nil {
+		return "", problem.Refusef("map in fairlead.yaml reads it elsewhere", "find the version of the module of %s: %v", u.Component, err)
+	}
+	commit := refs.Head
+	if u.Ref != "" && u.Ref != stack.HeadRef {
+		commit = cmp.Or(refs.Branches[strings.TrimPrefix(u.Ref, "refs/heads/")], refs.Tags[u.Ref])
+	}
+	if commit == "" {
+		return "", problem.Refusef("name a branch or a tag that it has", "%s has no %s, which the module of %s names", giturl.Redact(u.Repo), cmp.Or(u.Ref, "commit"), u.Component)
+	}
+	version := ""
+	for tag, id := range refs.Tags {
+		if id == commit && rootmodule.IsFixedRef(tag) && (len(tag) > len(version) || len(tag) == len(version) && tag > version) {
+			version = tag
+		}
+	}
+	return cmp.Or(version, commit), nil
 }

@@ -47,7 +47,6 @@ type FileEdit struct {
 	After  string `json:"after,omitempty"`
 }
 
-// newPlan returns what a change is about to write.
 func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 	p := Plan{Result: r, Repo: giturl.Redact(repo), Head: head, Message: c.commitMessage()}
 	from := v.base.Repo
@@ -68,7 +67,7 @@ func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 			p.Held = append(p.Held, h.Reason)
 		}
 		if c.to != "" {
-			p.Approvals, err = promoter.ReadApprovals(v.branch, c.to, sign.Keys{})
+			p.Approvals, err = promoter.ReadApprovals(v.branch, c.to, c.lane, sign.Keys{})
 			if err != nil {
 				return p, err
 			}
@@ -173,7 +172,6 @@ func (d *Session) renderCommit(ctx context.Context, environment, commit string, 
 	return r, nil
 }
 
-// compareOutputs returns what changes when an output becomes another one, which follows it.
 func compareOutputs(before tree.Tree, was *model.Model, after source.Rendered) (impact.Report, error) {
 	after, err := after.FollowOutput(before)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
 
-// openStatuses opens the forge of the control plane to read the statuses of commits.
 func (d *Session) openStatuses() (forge.StatusReader, error) {
 	if d.options.Statuses == nil {
 		return nil, errors.New("no forge has statuses of commits")

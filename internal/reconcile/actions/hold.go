@@ -56,7 +56,7 @@ func (d *Session) Release(ctx context.Context, environment, reason string) (Resu
 		}
 		switch {
 		case back != nil:
-			text, err := model.EncodeObject("Release", "release", approvalSpec{back.Commit, reason})
+			text, err := model.EncodeObject(model.HoldReleaseKind, "release", approvalSpec{Commit: back.Commit, Reason: reason})
 			c.files = map[string][]byte{path.Join(v.branch.Folder, source.OwnFolder, "release.yaml"): text} // there is no file of that hold
 			if len(v.branch.Progress.Holds) > 0 || broken {
 				c.files[file] = nil
@@ -73,30 +73,47 @@ func (d *Session) Release(ctx context.Context, environment, reason string) (Resu
 	})
 }
 
-// Approve writes a person's approval of a commit for an environment: of a revision, or, if that is
-// "", of the commit that the environment waits for.
-func (d *Session) Approve(ctx context.Context, environment, revision, reason string, known *status.Chain) (Result, error) {
+// Approval is a request to approve a commit for an environment.
+type Approval struct {
+	Environment string
+	Lane        string // the only one that may get it; "" for the whole commit
+	Commit      string // a revision of the base; "" for what the environment, or the lane, waits for
+	Reason      string
+	// Report is the state of all environments; nil if it is not known.
+	Report *status.Chain
+}
+
+func (a Approval) findApproved(v snapshot) (commit, present string, err error) {
+	if a.Lane != "" {
+		return findApprovedLane(v, a)
+	}
+	commit, err = v.resolveCandidate(Promotion{Environment: a.Environment, Commit: a.Commit, Report: a.Report}, "")
+	if err == nil && !v.history.Contains(commit) {
+		err = problem.Refusef("", "commit %s is not on the base's branch", text.ShortCommit(commit))
+	}
+	if err == nil {
+		present, err = v.currentCommit()
+	}
+	return commit, present, err
+}
+
+// Approve writes a person's approval of a commit for an environment.
+func (d *Session) Approve(ctx context.Context, a Approval) (Result, error) {
+	environment, reason := a.Environment, a.Reason
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
-		commit, err := v.resolveCandidate(Promotion{Environment: environment, Commit: revision, Report: known}, "")
+		commit, present, err := a.findApproved(v)
 		if err != nil {
 			return change{}, err
 		}
-		what := text.ShortCommit(commit)
-		if !v.history.Contains(commit) {
-			return change{}, problem.Refusef("", "commit %s is not on the base's branch", what)
-		}
-		present, err := v.currentCommit()
-		if err != nil {
-			return change{}, err
-		}
+		what := describeVersion(commit, a.Lane)
 		c := change{
-			action: approveAction, environment: environment, to: commit, reason: reason,
+			action: approveAction, environment: environment, lane: a.Lane, to: commit, reason: reason,
 			title:   fmt.Sprintf("Approve %s for %s", what, environment),
 			summary: fmt.Sprintf("%s approves %s for %s", d.options.Author.Email, what, environment),
 		}
-		name := approvalName(commit, d.options.Author.Email)
+		name := approvalName(commit, strings.TrimSpace(d.options.Author.Email+" "+a.Lane))
 		file := approvalFile(v.branch.Folder, name)
-		given, err := promoter.ReadApprovals(v.branch, commit, sign.Keys{})
+		given, err := promoter.ReadApprovals(v.branch, commit, a.Lane, sign.Keys{})
 		if err != nil {
 			return c, err
 		}
@@ -126,7 +143,7 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		if d.options.Sign == nil && gate.StageNeedsTrust(v.stage) {
 			c.notes = append(c.notes, fmt.Sprintf("It does not count: %s asks for approvals that can be trusted, and this commit is not signed", environment))
 		}
-		text, err := model.EncodeObject("Approval", name, approvalSpec{commit, reason})
+		text, err := model.EncodeObject("Approval", name, approvalSpec{commit, a.Lane, reason})
 		if unsigned != "" { // so that the content is another one, and the file is in this commit
 			text = append([]byte("# The approval in "+unsigned+" has another signature.\n"), text...)
 		}
@@ -135,7 +152,6 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 	})
 }
 
-// person returns who performs the actions.
 func (o Options) person() gate.Person {
 	return promoter.ReadPerson(git.CommitInfo{Author: o.Author, Message: "-\n\n" + strings.Join(o.Trailers, "\n")}, sign.Keys{})
 }

@@ -50,7 +50,6 @@ func (d *Session) AdoptCluster(ctx context.Context, cluster, reason string) (Res
 	}, func(k *keySpec) { k.Adopted = d.options.Now().UTC().Truncate(time.Second) })
 }
 
-// changeKey changes what the base says of a cluster.
 func (d *Session) changeKey(ctx context.Context, cluster string, c change, edit func(*keySpec)) (Result, error) {
 	return d.perform(ctx, "", func(v snapshot) (change, error) {
 		last, err := observe.ReadEpochs(v.base.Progress).Find(cluster)

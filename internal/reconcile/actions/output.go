@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
@@ -29,10 +30,10 @@ type Output struct {
 	forge  forge.Forge
 }
 
-// FindOutput searches for the output of an environment that was rendered from a commit of the base:
+// FindOutput searches for the output of an environment that was rendered from a base:
 // on its branch, or in an open pull request. open opens the forge of a repository; nil searches the
 // branch only.
-func (d *Session) FindOutput(ctx context.Context, environment, commit string, open func(*git.Remote, string) (forge.Forge, error)) (Output, error) {
+func (d *Session) FindOutput(ctx context.Context, environment string, base lane.Composition, open func(*git.Remote, string) (forge.Forge, error)) (Output, error) {
 	to, remote, err := d.fetchOutput(ctx, environment)
 	if to == nil {
 		return Output{}, err
@@ -44,7 +45,7 @@ func (d *Session) FindOutput(ctx context.Context, environment, commit string, op
 	repo, folder := remote.Mirror(), publish.CleanFolder(to.Path)
 	head, err := repo.Branch(to.Branch)
 	if err == nil {
-		o.Merged, err = promoter.IsOutputOf(nil, repo, head, folder, environment, commit)
+		o.Merged, err = promoter.IsOutputOf(nil, repo, head, folder, environment, base)
 	}
 	if err != nil && !errors.Is(err, git.ErrNoRevision) || o.Merged || open == nil {
 		return o, err
@@ -61,7 +62,7 @@ func (d *Session) FindOutput(ctx context.Context, environment, commit string, op
 		if _, err := repo.Commit(p.Commit); err != nil || p.State != forge.Open { // it was not fetched
 			continue
 		}
-		brings, err := promoter.IsOutputOf(nil, repo, p.Commit, folder, environment, commit)
+		brings, err := promoter.IsOutputOf(nil, repo, p.Commit, folder, environment, base)
 		if err != nil {
 			return o, err
 		}

@@ -95,7 +95,7 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		done := change{
 			action: approveAction, environment: environment, part: stack + "/" + component, reason: reason,
 			shown: text, title: PlanTitle(environment, stack, component, c.Plan), notes: notesOf(c),
-			summary: fmt.Sprintf("%s approves %s in %s, which is to %s: remove %s once it was applied", d.options.Author.Email, what, environment, c.Action, file),
+			summary: fmt.Sprintf("%s approves %s in %s, which is to %s", d.options.Author.Email, what, environment, c.Action),
 		}
 		for _, a := range others {
 			switch {
@@ -138,7 +138,7 @@ func checkApproval(c stackfiles.ComponentSummary, what string) error {
 	case c.Approval == "auto":
 		return problem.Refusef("remove autoApprove of the component to approve its plans", "%s is approved without a person", what)
 	case c.Unversioned && !c.Compared:
-		return problem.Refusef("name the module with a version", "%s cannot be approved: its module has no version, and may be another one when the plan is applied", what)
+		return problem.Refusef("name the module with a version; fairlead stack pin does it for a stack", "%s cannot be approved: its module has no version, and may be another one when the plan is applied", what)
 	}
 	return nil
 }
@@ -202,7 +202,6 @@ func (d *Session) findPlan(ctx context.Context, environment, stack, component st
 	return none, "", "", problem.Refusef(hint, "the output of %s, on the branch %s, has no component %s/%s with plans", environment, to.Branch, stack, component)
 }
 
-// findPlanApprovals returns the approvals of plans of a component.
 func (d *Session) findPlanApprovals(ctx context.Context, environment, stack, component string) ([]*model.PlanApproval, error) {
 	m, err := d.loadSoundModel(ctx, environment, stack)
 	if err != nil {

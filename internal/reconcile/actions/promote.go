@@ -10,9 +10,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -21,6 +23,8 @@ import (
 // Promotion is a request to promote a commit to an environment.
 type Promotion struct {
 	Environment string
+	// Lane is the only one that gets it; "" for the whole environment.
+	Lane string
 	// From is the environment that has the commit; "" for any. Commit is a revision of the base; ""
 	// for the commit of From, or the one that the environment waits for.
 	From, Commit string
@@ -34,6 +38,9 @@ type Promotion struct {
 // Promote writes another commit into an environment's record. The error is a [problem.Refusal]
 // if it must not have the commit, or not without Force.
 func (d *Session) Promote(ctx context.Context, p Promotion) (Result, error) {
+	if p.Lane != "" {
+		return d.perform(ctx, p.Environment, func(v snapshot) (change, error) { return promoteLane(ctx, d, v, p) })
+	}
 	return d.perform(ctx, p.Environment, func(v snapshot) (change, error) {
 		from, err := d.readCommit(ctx, v, p.From)
 		if err != nil {
@@ -70,13 +77,17 @@ func (d *Session) Promote(ctx context.Context, p Promotion) (Result, error) {
 	})
 }
 
-// withRecord adds to a change the record with its commit.
 func (v snapshot) withRecord(c change, d *Session) (change, error) {
+	return v.withBase(c, d, lane.Composition{Platform: c.to}, model.Lanes{})
+}
+
+func (v snapshot) withBase(c change, d *Session, base lane.Composition, lanes model.Lanes) (change, error) {
 	repo := d.options.ControlPlane
 	if !giturl.IsRemote(repo) { // what is on this machine only is nowhere to others
 		repo = v.branch.URL
 	}
-	text, err := v.branch.WithCommit(c.to, repo, v.base.Branch)
+	c.base = base
+	files, err := v.branch.SetBase(base, lanes, repo, v.base.Branch)
 	if err != nil { // it is not known what else the file should say
 		return c, problem.Refusef(promoter.DescribeRepair(v.branch, v.branch.Record), "%v", err)
 	}
@@ -85,11 +96,10 @@ func (v snapshot) withRecord(c change, d *Session) (change, error) {
 		return c, err
 	}
 	c.commitSubject = info.Subject()
-	c.files = map[string][]byte{v.branch.Record: text}
+	c.files = files
 	return c, nil
 }
 
-// resolveCandidate returns the commit to promote. from is the commit of p.From.
 func (v snapshot) resolveCandidate(p Promotion, from string) (string, error) {
 	if p.Commit != "" {
 		commit, err := promoter.ResolvePromotable(v.base, p.Commit)
@@ -137,7 +147,13 @@ func findStage(c *status.Chain, environment string) (status.Stage, bool) {
 	return c.FindStage(environment)
 }
 
-// findObjections returns what speaks against promoting a commit, the worst first.
+// objections are what speaks against a promotion, and may be overridden.
+type objections []*problem.Refusal
+
+func (o *objections) add(hint, format string, args ...any) {
+	*o = append(*o, &problem.Refusal{Reason: forge.OneLine(fmt.Sprintf(format, args...), maxText), Advice: hint, Kind: ErrForcible})
+}
+
 func (v snapshot) findObjections(p Promotion, present, commit string, now time.Time) []*problem.Refusal {
 	what := text.ShortCommit(commit)
 	switch {
@@ -147,34 +163,31 @@ func (v snapshot) findObjections(p Promotion, present, commit string, now time.T
 		return []*problem.Refusal{problem.Refusef(fmt.Sprintf("fairlead rollback %s --to %s --reason TEXT goes back, and stays there", p.Environment, what),
 			"%s is older than %s, which %s has", what, text.ShortCommit(present), p.Environment)}
 	}
-	var all []*problem.Refusal
-	say := func(hint, reason string) {
-		all = append(all, &problem.Refusal{Reason: forge.OneLine(reason, maxText), Advice: hint, Kind: ErrForcible})
-	}
+	var all objections
 	if v.orderProblem != "" {
-		say("fairlead check lists them; fix them first", "the order of promotion has problems: "+v.orderProblem)
+		all.add("fairlead check lists them; fix them first", "the order of promotion has problems: %s", v.orderProblem)
 	}
 	for _, p := range v.branch.Progress.Problems {
 		if !p.Warning {
-			say(promoter.DescribeRepair(v.branch, p.Pos.File), "what is written on its branch cannot be understood: "+p.String())
+			all.add(promoter.DescribeRepair(v.branch, p.Pos.File), "what is written on its branch cannot be understood: %s", p)
 		}
 	}
 	for _, h := range v.branch.Progress.Holds {
-		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s", p.Environment, h.Reason))
+		all.add("fairlead release "+p.Environment+" ends that", "%s is held: %s", p.Environment, h.Reason)
 	}
 	if back, err := promoter.FindReversal(v.base, v.branch, p.Environment); err == nil && back != nil {
-		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.Author, text.ShortCommit(back.Commit)))
+		all.add("fairlead release "+p.Environment+" ends that", "%s is held: %s reverted it in %s", p.Environment, back.Author, text.ShortCommit(back.Commit))
 	}
 	if frozen := gate.EvaluateFreezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: v.base.Progress.Freezes}); frozen.Status != gate.Pass {
 		waiting := slices.IndexFunc(frozen.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
-		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", frozen.Parts[max(waiting, 0)].Gate, what), frozen.Reason)
+		all.add(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", frozen.Parts[max(waiting, 0)].Gate, what), "%s", frozen.Reason)
 	}
 	against := v.findGateObjections(p.Report, commit)
 	if why := v.proofObjection(p.Report, commit); why != "" {
 		against = append([]string{why}, against...)
 	}
 	for _, why := range against {
-		say("wait for it, or insist with --force --reason TEXT", why)
+		all.add("wait for it, or insist with --force --reason TEXT", "%s", why)
 	}
 	return all
 }
@@ -222,7 +235,6 @@ func (v snapshot) proofObjection(known *status.Chain, commit string) string {
 	return ""
 }
 
-// findPart returns the part of a decision's verdict that has a name.
 func findPart(d promote.Decision, name string) (gate.Verdict, bool) {
 	i := slices.IndexFunc(d.Verdict.Parts, func(p gate.Verdict) bool { return p.Gate == name })
 	if i < 0 {

@@ -3,8 +3,10 @@ package actions
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -17,6 +19,7 @@ import (
 // Rollback is a request to roll an environment back.
 type Rollback struct {
 	Environment string
+	Lane        string // "" for the whole environment
 	To          string // a revision of the base; "" for what it had before
 	Reason      string
 }
@@ -31,6 +34,9 @@ const (
 // Rollback promotes an older commit that the environment had before, with a hold that keeps it
 // there.
 func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
+	if b.Lane != "" {
+		return d.perform(ctx, b.Environment, func(v snapshot) (change, error) { return rollBackLane(ctx, d, v, b) })
+	}
 	return d.perform(ctx, b.Environment, func(v snapshot) (change, error) {
 		present, err := v.currentCommit()
 		if err != nil {
@@ -59,12 +65,14 @@ func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		if err != nil {
 			return c, err
 		}
+		if lanes := v.branch.Lanes; lanes != nil && len(lanes.Commits) > 0 {
+			c.notes = append(c.notes, "these lanes have commits of their own, and go back too: "+strings.Join(slices.Sorted(maps.Keys(lanes.Commits)), ", "))
+		}
 		c.files[promoter.HoldFile(v.branch.Folder)], err = model.EncodeObject("Hold", "hold", holdSpec{Reason: b.Reason, Commit: target.commit})
 		return c, err
 	})
 }
 
-// findTarget returns the commit to go back to where none was asked for.
 func (d *Session) findTarget(ctx context.Context, v snapshot, environment, present string, had []string) (rollbackTarget, error) {
 	merged, err := d.mergedCommits(ctx, environment)
 	if err != nil {

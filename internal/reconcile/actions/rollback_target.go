@@ -110,7 +110,6 @@ func lastNamed(h promote.Line, commit string, before []string, merged map[string
 	return last
 }
 
-// notes returns what is to be said of the choice.
 func (t rollbackTarget) notes(environment string) []string {
 	var notes []string
 	for _, passed := range []struct {
@@ -143,7 +142,6 @@ func (t rollbackTarget) notes(environment string) []string {
 // maxNamed bounds how many commits one sentence names.
 const maxNamed = 5
 
-// shortIDs returns the short ids of commits.
 func shortIDs(commits []string) string {
 	var ids []string
 	for _, c := range commits[:min(len(commits), maxNamed)] {

@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -171,7 +172,6 @@ type snapshot struct {
 	branch       source.Branch // of the environment
 }
 
-// readSnapshot reads the current state.
 func (d *Session) readSnapshot(ctx context.Context, environment string) (snapshot, error) {
 	var v snapshot
 	var err error
@@ -223,14 +223,16 @@ func (v snapshot) currentCommit() (string, error) {
 type Result struct {
 	Action      string `json:"action"`
 	Environment string `json:"environment,omitempty"`
-	Name        string `json:"name,omitempty"` // of a freeze, or a cluster
+	Name        string `json:"name,omitempty"` // of a freeze, a cluster, or an object
 	// Summary is one sentence, without a full stop.
 	Summary string `json:"says"`
 	// Changed is false if nothing had to change, or the pull request was declined.
 	Changed bool   `json:"changed"`
 	From    string `json:"from,omitempty"` // commits of the base
 	To      string `json:"to,omitempty"`
-	Branch  string `json:"branch"`
+	// Base is what the environment gets; zero if it gets nothing.
+	Base   lane.Composition `json:"-"`
+	Branch string           `json:"branch"`
 	// Commit is the one that was made on Branch; "" if there is a pull request instead.
 	Commit string `json:"commit,omitempty"`
 	Pull   *Pull  `json:"pull,omitempty"`
@@ -293,7 +295,7 @@ func (d *Session) writeChange(ctx context.Context, v snapshot, c change) (Result
 		url, branch, head = d.options.ControlPlane, v.base.Branch, v.base.Head
 	}
 	r := Result{
-		Action: c.action, Environment: c.environment, Name: c.name, Summary: c.summary, From: c.from, To: c.to, Branch: branch, Forced: c.overridden,
+		Action: c.action, Environment: c.environment, Name: c.name, Summary: c.summary, From: c.from, To: c.to, Base: c.base, Branch: branch, Forced: c.overridden,
 		Notes: c.notes,
 	}
 	c.trailers = append(c.trailers, d.options.Trailers...)
@@ -314,6 +316,12 @@ func (d *Session) writeChange(ctx context.Context, v snapshot, c change) (Result
 		return Result{}, fmt.Errorf("the repository %s was not read", giturl.Redact(url))
 	}
 	o := publish.Options{Remote: remote, Author: d.options.Author, Through: d.options.Committer, Sign: d.options.Sign, Write: true, BeforeEffect: d.options.BeforeEffect}
+	if c.newBranch != nil {
+		c.newBranch.Message = c.commitMessage()
+		if _, err := publish.Apply(ctx, o, *c.newBranch); err != nil {
+			return Result{}, err
+		}
+	}
 	e := publish.Edit{Branch: branch, Head: head, Files: c.files, Message: c.commitMessage(), When: d.options.Now()}
 	if d.options.Forge != nil {
 		return d.proposeChange(ctx, o, e, c, r, place)

@@ -17,20 +17,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// forgeKind has the checks for one kind of forge.
 type forgeKind struct {
-	name       string
-	server     string // how findings call the server
-	nameWord   string // what the forge calls the name of a repository
-	accessHint string // how a credential gets to see a repository
-	// checkCredential checks a credential and reports whether it works.
+	name            string
+	server          string // the server in findings
+	nameWord        string // the forge's word for a repository's name
+	accessHint      string // how to give a credential access
 	checkCredential func(context.Context, *examination, *forgeAPI) bool
-	// checkAccess checks that the credential sees a repository, and may write to it, and checkRepository all
-	// that it may do there.
+	// checkAccess checks read and write access to a repository; checkRepository also checks
+	// everything else.
 	checkAccess, checkRepository func(context.Context, *examination, *repository)
 }
 
-// forgeKinds has the kinds of forges with an API, by their names in the settings.
 var forgeKinds = map[string]forgeKind{
 	"github": {
 		"GitHub", "GitHub", "name", "let the token, or the App, reach this repository, with Metadata: read",
@@ -47,22 +44,19 @@ var forgeKinds = map[string]forgeKind{
 	},
 }
 
-// forgeAPI is the API of a forge, with one of the credentials of the settings.
 type forgeAPI struct {
 	kind   forgeKind
 	remote config.Remote
 	client *http.Client
 	limits *forge.Limiter
-	url    *url.URL // with a slash at its end
+	url    *url.URL // ends with a slash
 	works  bool
-	// hidesPermissions is set if the server does not show what the credential may write.
+	// hidesPermissions is set if the server does not show write permissions.
 	hidesPermissions bool
 }
 
-// credentialName returns the URL that the credential is for.
 func (a *forgeAPI) credentialName() string { return a.remote.URL }
 
-// checkForge determines the forge of a repository and the client of its API.
 func (d *examination) checkForge(r *repository) {
 	if !r.controlPlane && r.outputs == nil { // its forge is not used
 		return
@@ -108,8 +102,7 @@ func (d *examination) checkForge(r *repository) {
 
 const callTimeout = 30 * time.Second
 
-// headerKeeper copies the headers about the rate limit to other names: the client around it
-// removes them.
+// headerKeeper copies rate limit headers, which the client around it removes.
 type headerKeeper struct{ next http.RoundTripper }
 
 const (
@@ -129,18 +122,16 @@ func (k *headerKeeper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// response is the response of a forge.
 type response struct {
 	status  int
 	header  http.Header
-	message string // the message, if the status is an error
+	message string // of an error
 }
 
 func (a response) isGood() bool { return a.status < http.StatusMultipleChoices }
 
-// getJSON sends a GET request and decodes the JSON of the response into into, unless that is
-// nil. It escapes the parts of the path. It returns an error if there is no response, or
-// none that can be decoded.
+// getJSON decodes the response of a GET request into into, if not nil. It escapes path parts. An
+// error means no response, or an invalid one.
 func (a *forgeAPI) getJSON(ctx context.Context, into any, query string, parts ...string) (response, error) {
 	for i, part := range parts {
 		parts[i] = url.PathEscape(part)
@@ -176,18 +167,17 @@ func (a *forgeAPI) getJSON(ctx context.Context, into any, query string, parts ..
 	return said, err
 }
 
-// badResponse is the error of a response that only a failing server, or another server, sends.
+// badResponse is a response that only a failing or wrong server sends.
 type badResponse struct{ said string }
 
-// Error returns the response.
+// Error describes the response.
 func (b *badResponse) Error() string { return "it answers " + b.said }
 
-// Hint returns what to do about it.
+// Hint returns how to fix it.
 func (b *badResponse) Hint() string {
 	return "look again later, or check api in forges of the settings"
 }
 
-// errorMessage returns the message of an error response.
 func errorMessage(status string, body []byte) string {
 	var said struct {
 		Message json.RawMessage `json:"message"`
@@ -205,8 +195,8 @@ func errorMessage(status string, body []byte) string {
 	return status + ": " + forge.OneLine(text, 200)
 }
 
-// checkFirstResponse checks the first response to a credential: that there is one, that the credential
-// was accepted, the rate limit, and the clocks. It reports whether more can be asked.
+// checkFirstResponse checks a credential's first response, with rate limit and clock, and reports
+// whether to continue.
 func (d *examination) checkFirstResponse(a *forgeAPI, said response, err error) bool {
 	if err != nil {
 		d.addError(Fail, a.credentialName()+": API", err)
@@ -240,7 +230,7 @@ func (d *examination) checkClock(a *forgeAPI, h http.Header) {
 	d.addWarning(what, "let this machine keep its time with NTP: tokens of Apps are refused, and limits misread", "the clock of this machine is %s %s the server's", skew.Abs(), direction)
 }
 
-// fewLeft is the divisor of a rate limit below which a warning is added: a tenth is left.
+// fewLeft is the divisor of a rate limit for the warning: a tenth is left.
 const fewLeft = 10
 
 func (d *examination) checkRateLimit(a *forgeAPI, h http.Header) {
@@ -258,7 +248,6 @@ func (d *examination) checkRateLimit(a *forgeAPI, h http.Header) {
 
 const expiryWarning = 14 * 24 * time.Hour
 
-// checkExpiry adds when a token expires.
 func (d *examination) checkExpiry(a *forgeAPI, until time.Time) {
 	a.limits.RecordExpiry(until)
 	if d.runs {

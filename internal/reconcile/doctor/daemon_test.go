@@ -54,6 +54,10 @@ func TestSaysWhatDaemonSays(t *testing.T) {
 			"a kind that is not known", plain, "acme/cp", "dev", "cluster-types/edge.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterTypo\nmetadata: {name: edge}\n",
 			"fail  environment dev  dev/cluster-types/edge.yaml:1: ClusterTypo/edge: ", "unknown kind ClusterTypo",
 		},
+		{
+			"a scheduler that the settings lack", plain, "acme/cp", "dev", "policy.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: SchedulingPolicy\nmetadata: {name: far, annotations: {fairlead.io/choose: \"{pick: 1, by: acme}\"}}\nspec:\n  deploymentTargetSelector: {labelSelector: {matchLabels: {app: hello}}}\n  clusterTypeSelector: {labelSelector: {matchLabels: {location: edge}}}\n",
+			"fail  environment dev  dev/policy.yaml:3: SchedulingPolicy/far: ", "do not name a scheduler acme",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,12 +1,9 @@
-// Package doctor checks whether the daemon can do its work with its settings: whether every
-// repository that the control plane names can be read, and pushed to where the daemon must;
-// and what the forges permit the credentials.
+// Package doctor checks whether the daemon can work with its settings: whether it can read, and
+// where necessary push to, every repository of the control plane, and what the forges permit.
 //
-// What the package keeps true: it changes nothing, in no repository and on no forge (it
-// fetches into a temporary folder, and runs the daemon's own cycle there, without writing), but
-// for the branch that it makes and removes again if it is told to push; it does not guess what a server does not report; each finding that is not
-// OK has a hint; the findings are in the same order in every run; and none has a
-// credential in it.
+// It changes nothing, except for a branch that it pushes and removes on request: it runs the
+// daemon's cycle in a temporary folder, without writing. It does not guess what a server does not
+// report. Findings have a stable order, no credentials, and a hint unless they are OK.
 package doctor
 
 import (
@@ -31,7 +28,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Finding is the result of a check. The page of a daemon shows findings too.
+// Finding is the result of a check. A daemon's page shows findings too.
 type Finding = status.Finding
 
 // The levels of findings.
@@ -45,24 +42,24 @@ const (
 type Options struct {
 	Settings *config.Settings
 	Now      func() time.Time
-	// Push has a branch pushed to each repository that the daemon pushes to, and removed at once.
+	// Push pushes a branch to each repository that the daemon pushes to, and removes it at once.
 	Push bool
-	// CheckListen returns why an address cannot be listened on; nil checks no address.
+	// CheckListen returns why an address is unusable; nil skips the check.
 	CheckListen func(address string) error
-	// HeldUp are the clusters whose controllers were seen to finish the health check of an older revision first, by name.
+	// HeldUp has clusters that finished an older health check first, by name.
 	HeldUp []HeldUp
-	// Keyring is the one of a daemon that runs; nil for another one.
+	// Keyring is that of the running daemon; nil for a new one.
 	Keyring *access.Keyring
 }
 
-// HeldUp is a cluster on which a controller finished the health check of an older revision first.
+// HeldUp is a cluster whose controller finished an older health check first.
 type HeldUp struct {
 	Cluster, Object string
-	Seen            time.Time // when it was last seen to
+	Seen            time.Time // last time
 }
 
-// Examine runs all checks and returns their findings, sorted by subject. It returns an
-// error if it cannot create temporary files, or if ctx ends.
+// Examine runs all checks and returns the findings by subject. The error is of temporary files or
+// ctx.
 func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	dir, err := os.MkdirTemp("", "fairlead-doctor-")
 	if err != nil {
@@ -70,13 +67,14 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	}
 	defer os.RemoveAll(dir)
 	d := newExamination(o)
-	d.mirrors = &repos.Mirrors{Dir: dir, Options: func(place string) (git.RemoteOptions, error) { // as the daemon reaches it
+	d.mirrors = &repos.Mirrors{Dir: dir, Options: func(place string) (git.RemoteOptions, error) { // as the daemon does
 		guard, err := access.GuardLocation(o.Settings, place)
 		return git.RemoteOptions{Guard: guard, IsTrusted: o.Settings.NamesRepository, Timeout: o.Settings.Timeout, Credentials: d.keys.GitCredentials(place)}, err
 	}}
 	d.checkMachine(ctx)
 	d.checkSettings()
 	d.checkDaemon(ctx)
+	d.checkLedger(ctx)
 	d.checkHealthChecks(o.HeldUp)
 	if d.checkControlPlane(ctx) {
 		d.rehearseCycle(ctx, dir)
@@ -92,7 +90,6 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	return d.sortedFindings(), ctx.Err()
 }
 
-// newExamination returns an examination that knows no repository yet.
 func newExamination(o Options) *examination {
 	d := &examination{config: o.Settings, now: o.Now, pushes: o.Push, checkListen: o.CheckListen, keys: o.Keyring, repositories: map[string]*repository{}, forges: map[string]*forgeAPI{}}
 	if d.keys == nil {
@@ -101,53 +98,48 @@ func newExamination(o Options) *examination {
 	return d
 }
 
-// checkForges checks all credentials at once, and then each repository whose credential works.
 func (d *examination) checkForges(ctx context.Context, all []*repository, check func(*repository)) {
 	var asked []*forgeAPI
 	for _, a := range d.forges {
 		asked = append(asked, a)
 	}
 	parallel.Each(len(asked), asked, func(_ int, a *forgeAPI) { a.works = a.kind.checkCredential(ctx, d, a) })
-	working := slices.DeleteFunc(slices.Clone(all), func(r *repository) bool { return r.api == nil || !r.api.works }) // there is a finding already
+	working := slices.DeleteFunc(slices.Clone(all), func(r *repository) bool { return r.api == nil || !r.api.works }) // already reported
 	parallel.Each(len(working), working, func(_ int, r *repository) { check(r) })
 }
 
-// examination is one examination.
 type examination struct {
 	config       *config.Settings
 	now          func() time.Time
 	pushes       bool
-	runs         bool // the daemon does: it shows limits and expiry of credentials itself
+	runs         bool // a daemon runs and shows limits and expiry itself
 	checkListen  func(address string) error
 	keys         *access.Keyring
 	mirrors      *repos.Mirrors         // temporary
 	repositories map[string]*repository // by normalized URL
-	forges       map[string]*forgeAPI   // by the URL of the remote whose credential is used
-	merge        map[string]string      // who merges the output, by environment
+	forges       map[string]*forgeAPI   // by URL of the credential
+	merge        map[string]string      // merge settings by environment
 	dispatches   bool                   // a gate runs workflows
-	order        []string               // of the environments: that of promotion
+	order        []string
 
 	mu    sync.Mutex
 	found []Finding
 }
 
-// repository is one that the daemon reads or writes.
 type repository struct {
 	url          string
 	controlPlane bool      // statuses are set there
-	outputs      []output  // of the environments, whose pull requests are there
-	records      []output  // the environments' own branches, which records are pushed to
-	plain        bool      // its forge is Git alone
-	api          *forgeAPI // of its forge; nil if there is none, or no token for it
+	outputs      []output  // of environments
+	records      []output  // environment branches for records
+	plain        bool      // without a forge API
+	api          *forgeAPI // nil without an API or token
 	path         string    // on the forge: "owner/name"
 }
 
-// output is a branch of an environment.
 type output struct{ environment, branch string }
 
 func (r *repository) redactedURL() string { return giturl.Redact(r.url) }
 
-// repositoryAt returns the repository with a URL, and adds it if it is new.
 func (d *examination) repositoryAt(place string) *repository {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -187,7 +179,7 @@ func (d *examination) addFinding(level status.Level, what, message, hint string)
 	d.found = append(d.found, Finding{Level: level, Subject: what, Message: message, Hint: hint})
 }
 
-// addError adds a finding for an error, with its own hint if it has one.
+// addError uses the error's own hint, if any.
 func (d *examination) addError(level status.Level, what string, err error) {
 	d.addFinding(level, what, err.Error(), findHint(err))
 }
@@ -208,8 +200,8 @@ func findHint(err error) string {
 	return "check the URL, and that this machine can reach the host"
 }
 
-// sortedFindings returns the findings: sorted, on one line each, and with credentials redacted,
-// also those in messages of servers.
+// sortedFindings returns sorted findings of one line each, without credentials, even in messages of
+// servers.
 func (d *examination) sortedFindings() []Finding {
 	clean := d.newRedactor()
 	for i := range d.found {
@@ -222,8 +214,7 @@ func (d *examination) sortedFindings() []Finding {
 	return slices.Compact(d.found)
 }
 
-// sortKey returns a text by which subjects are sorted: by their words, and environments among them in the
-// order of promotion.
+// sortKey orders subjects by words, and environments by promotion order.
 func (d *examination) sortKey(subject string) string {
 	words := strings.Fields(subject)
 	for i, word := range words {
@@ -235,7 +226,6 @@ func (d *examination) sortKey(subject string) string {
 	return strings.Join(words, " ")
 }
 
-// newRedactor returns a function that redacts all known secrets in a text.
 func (d *examination) newRedactor() func(string) string {
 	var pairs []string
 	hide := func(ref *config.SecretRef) {
@@ -265,5 +255,5 @@ func (d *examination) newRedactor() func(string) string {
 	return func(text string) string { return forge.OneLine(secrets.Replace(text), maxText) }
 }
 
-// maxText bounds a sentence, in characters.
+// maxText limits a sentence, in characters.
 const maxText = 500

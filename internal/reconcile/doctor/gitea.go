@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// checkGiteaCredential requests the version and the user of the token, without whom Fairlead
-// cannot recognize its own comments.
+// checkGiteaCredential checks the version and the token's user, which Fairlead needs to recognize
+// its comments.
 func checkGiteaCredential(ctx context.Context, d *examination, a *forgeAPI) bool {
 	a.url = a.url.JoinPath("api", "v1")
 	var server struct {
@@ -49,16 +49,16 @@ func checkGiteaCredential(ctx context.Context, d *examination, a *forgeAPI) bool
 	return true
 }
 
-// giteaScopes is what Gitea says of a token that may not do something.
+// giteaScopes matches Gitea's message for a missing scope.
 var giteaScopes = regexp.MustCompile(`token scope=([a-z:,-]+)`)
 
-// checkGiteaScopes names each scope that the token lacks. Gitea tells a token's scopes only when it
-// refuses something: what is asked for is for administrators.
+// checkGiteaScopes names missing scopes. Gitea reports scopes only in refusals, so it requests
+// something for administrators.
 func (d *examination) checkGiteaScopes(ctx context.Context, a *forgeAPI) {
 	said, err := a.getJSON(ctx, nil, "limit=1", "admin", "cron")
 	match := giteaScopes.FindStringSubmatch(said.message)
 	if err != nil || match == nil {
-		return // it may do everything, or the server does not tell
+		return // full access, or not reported
 	}
 	held := strings.Split(match[1], ",")
 	for _, needed := range []struct {
@@ -103,7 +103,6 @@ func checkGiteaRepository(ctx context.Context, d *examination, r *repository) {
 	}
 }
 
-// checkGiteaIssues checks the scope for issues, which the labels of pull requests need too.
 func (d *examination) checkGiteaIssues(ctx context.Context, r *repository) {
 	said, err := r.api.getJSON(ctx, nil, "limit=1", r.hubPath("labels")...)
 	what := r.redactedURL() + ": issues"
@@ -117,7 +116,6 @@ func (d *examination) checkGiteaIssues(ctx context.Context, r *repository) {
 	}
 }
 
-// checkGiteaMerge checks whether the protection of an output branch lets us merge.
 func (d *examination) checkGiteaMerge(ctx context.Context, r *repository, to output) {
 	var is struct {
 		CanMerge *bool  `json:"user_can_merge"`
@@ -129,8 +127,7 @@ func (d *examination) checkGiteaMerge(ctx context.Context, r *repository, to out
 	}
 }
 
-// checkGiteaBranch checks the protection of a branch that we push to. The server does not report
-// it for a branch that does not exist yet.
+// checkGiteaBranch checks the protection of our branch, which is unknown while it does not exist.
 func (d *examination) checkGiteaBranch(ctx context.Context, r *repository, branch string) {
 	var is struct {
 		Protected bool   `json:"protected"`

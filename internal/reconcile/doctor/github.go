@@ -10,10 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// checkGitHubCredential requests the rate limit, which is free and needs no permission. The
-// headers have the rest.
+// checkGitHubCredential requests the rate limit, which is free and needs no permission.
 func checkGitHubCredential(ctx context.Context, d *examination, a *forgeAPI) bool {
-	said, err := a.getJSON(ctx, nil, "", "rate_limit") // a server of one's own may have none: 404
+	said, err := a.getJSON(ctx, nil, "", "rate_limit") // an Enterprise Server may answer 404
 	if !d.checkFirstResponse(a, said, err) {
 		return false
 	}
@@ -29,8 +28,7 @@ func checkGitHubCredential(ctx context.Context, d *examination, a *forgeAPI) boo
 	return true
 }
 
-// checkGitHubScopes checks the scopes of a classic token. GitHub does not report the permissions
-// of other tokens.
+// checkGitHubScopes checks a classic token. GitHub does not report permissions of other tokens.
 func (d *examination) checkGitHubScopes(a *forgeAPI, h http.Header) {
 	what := a.credentialName() + ": token"
 	scopes, classic := h["X-Oauth-Scopes"]
@@ -53,7 +51,7 @@ func (d *examination) checkGitHubScopes(a *forgeAPI, h http.Header) {
 	}
 }
 
-// neededPermissions returns the permissions that a fine-grained token needs.
+// neededPermissions is for fine-grained tokens.
 func (d *examination) neededPermissions() string {
 	write := "Contents, Pull requests, Issues, Commit statuses"
 	if d.dispatches {
@@ -62,26 +60,23 @@ func (d *examination) neededPermissions() string {
 	return write + ": read and write; Metadata, Checks: read; for gates that name teams, Members of the organisation: read"
 }
 
-// hubProject is the description of a repository by GitHub and Gitea.
 type hubProject struct {
 	FullName    string `json:"full_name"`
 	Archived    bool   `json:"archived"`
 	Issues      bool   `json:"has_issues"`
 	Pulls       bool   `json:"has_pull_requests"` // Gitea only
-	AutoMerge   *bool  `json:"allow_auto_merge"`  // GitHub only; nil without the permission to see it
+	AutoMerge   *bool  `json:"allow_auto_merge"`  // GitHub only; nil if not permitted
 	Permissions struct {
 		Push *bool `json:"push"`
 	} `json:"permissions"`
 }
 
-// hubPath returns the path of a repository, or of something in it, in the API of GitHub and
-// Gitea.
+// hubPath returns an API path of GitHub and Gitea.
 func (r *repository) hubPath(parts ...string) []string {
 	owner, name, _ := strings.Cut(r.path, "/")
 	return append([]string{"repos", owner, name}, parts...)
 }
 
-// checkHubProject requests the description of a repository of GitHub or Gitea, and checks it.
 func (d *examination) checkHubProject(ctx context.Context, r *repository) (hubProject, bool) {
 	var is hubProject
 	said, err := r.api.getJSON(ctx, &is, "", r.hubPath()...)
@@ -121,11 +116,11 @@ func checkGitHubRepository(ctx context.Context, d *examination, r *repository) {
 	}
 }
 
-// checkGitHubRead checks that something can be read: without that it cannot be written either.
+// checkGitHubRead checks read access, without which writing fails too.
 func (d *examination) checkGitHubRead(ctx context.Context, r *repository, aspect, permission string, parts ...string) {
 	said, err := r.api.getJSON(ctx, nil, "per_page=1", r.hubPath(parts...)...)
 	what, level := r.redactedURL()+": "+aspect, d.severity(r)
-	if aspect != "pull requests" { // the daemon goes on without
+	if aspect != "pull requests" { // the daemon works without the others
 		level = Warn
 	}
 	switch {
@@ -144,7 +139,7 @@ func (d *examination) checkGitHubRead(ctx context.Context, r *repository, aspect
 	}
 }
 
-// pushRules has the rules of GitHub that refuse a push to our own branches, and how.
+// pushRules has the rules of GitHub that block pushes to our branches.
 var pushRules = map[string]string{
 	"creation":         "it may not be made",
 	"update":           "it may not be moved",
@@ -153,7 +148,6 @@ var pushRules = map[string]string{
 	"pull_request":     "it may be moved by pull requests only",
 }
 
-// checkGitHubRules checks the rules for the branch that we push to.
 func (d *examination) checkGitHubRules(ctx context.Context, r *repository, branch string) {
 	var rules []struct {
 		Type string `json:"type"`
@@ -182,14 +176,13 @@ func (d *examination) checkGitHubRules(ctx context.Context, r *repository, branc
 	d.addWarning(what, "leave the branches "+d.config.Output.BranchPrefix+"** out of the ruleset, or let Fairlead bypass it", "%s", strings.Join(broken, "; "))
 }
 
-// checkGitHubMerge checks whether the rules for an output branch let us merge.
 func (d *examination) checkGitHubMerge(ctx context.Context, r *repository, to output) {
 	var rules []struct {
 		Type string `json:"type"`
 	}
 	said, err := r.api.getJSON(ctx, &rules, "per_page=100", r.hubPath("rules", "branches", to.branch)...)
 	if err != nil || !said.isGood() {
-		return // checkGitHubRules says so
+		return // reported by checkGitHubRules
 	}
 	for _, rule := range rules {
 		switch rule.Type {
@@ -201,7 +194,6 @@ func (d *examination) checkGitHubMerge(ctx context.Context, r *repository, to ou
 	}
 }
 
-// checkGitHubProtection checks the protection of the branch that pull requests are for.
 func (d *examination) checkGitHubProtection(ctx context.Context, r *repository, branch string) {
 	type on struct {
 		Enabled bool `json:"enabled"`

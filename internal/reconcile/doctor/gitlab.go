@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// checkGitLabCredential requests the version, which needs a token, and the token's description.
+// checkGitLabCredential checks the version, which needs a token, and the token itself.
 func checkGitLabCredential(ctx context.Context, d *examination, a *forgeAPI) bool {
 	var server struct {
 		Version string `json:"version"`
@@ -47,15 +47,13 @@ func checkGitLabCredential(ctx context.Context, d *examination, a *forgeAPI) boo
 	return true
 }
 
-// developerLevel is GitLab's access level that may push and open merge requests.
+// developerLevel may push and open merge requests in GitLab.
 const developerLevel = 30
 
-// gitlabAccess is an access level in a project or in its group.
 type gitlabAccess struct {
 	Level int `json:"access_level"`
 }
 
-// gitlabProject is GitLab's description of a project.
 type gitlabProject struct {
 	Path        string `json:"path_with_namespace"`
 	Archived    bool   `json:"archived"`
@@ -71,8 +69,7 @@ func checkGitLabAccess(ctx context.Context, d *examination, r *repository) {
 	d.checkGitLabProject(ctx, r)
 }
 
-// checkGitLabProject requests the description of a project, and checks it. It returns the access level
-// of our account there; nil if GitLab does not report it.
+// checkGitLabProject also returns our access level; nil if unknown.
 func (d *examination) checkGitLabProject(ctx context.Context, r *repository) (is gitlabProject, level *int, ok bool) {
 	said, err := r.api.getJSON(ctx, &is, "", "projects", r.path)
 	for _, access := range []*gitlabAccess{is.Permissions.Project, is.Permissions.Group} {
@@ -100,7 +97,6 @@ func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
 	d.checkGitLabProtection(ctx, r, level)
 }
 
-// gitlabProtected is the protection of the branches that match a name with wildcards.
 type gitlabProtected struct {
 	Name  string         `json:"name"`
 	Push  []gitlabAccess `json:"push_access_levels"`
@@ -108,8 +104,8 @@ type gitlabProtected struct {
 	Force bool           `json:"allow_force_push"`
 }
 
-// refusalReason returns why the protection refuses force pushes of an account with an access
-// level; "" if it does not. It cannot see users that are named one by one.
+// refusalReason returns why protection blocks force pushes, or "". It cannot see individually named
+// users.
 func (p gitlabProtected) refusalReason(level *int) string {
 	switch {
 	case !isAllowed(p.Push, level):
@@ -120,20 +116,17 @@ func (p gitlabProtected) refusalReason(level *int) string {
 	return ""
 }
 
-// isAllowed reports whether an access level is one of those that may do something; nil is one that
-// is not known, and 0 in the list is no one.
+// isAllowed accepts an unknown level, nil. A 0 in the list means no one.
 func isAllowed(list []gitlabAccess, level *int) bool {
 	return level == nil || slices.ContainsFunc(list, func(a gitlabAccess) bool { return a.Level > 0 && a.Level <= *level })
 }
 
-// matches reports whether the protection is of a branch.
 func (p gitlabProtected) matches(branch string) bool {
 	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(p.Name), `\*`, ".*") + "$"
 	return regexp.MustCompile(pattern).MatchString(branch)
 }
 
-// checkGitLabMerge checks whether the protection of an output branch lets us merge: one of those
-// that match it is enough.
+// checkGitLabMerge requires one matching protection that lets us merge.
 func (d *examination) checkGitLabMerge(r *repository, to output, all []gitlabProtected, level *int) {
 	all = slices.DeleteFunc(slices.Clone(all), func(p gitlabProtected) bool { return !p.matches(to.branch) })
 	if len(all) > 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 )
 
-// lockWait is how long a daemon that ends has to leave the data folder.
+// lockWait is the time for an ending daemon to release the data folder.
 const lockWait = 200 * time.Millisecond
 
-// checkDaemon checks the data folder and the address of the daemon, which may run already.
+// checkDaemon checks the data folder and the address. A daemon may be running.
 func (d *examination) checkDaemon(ctx context.Context) {
 	const folder, address = "settings: dataDir", "settings: listen"
 	var running *lock.HeldError
@@ -51,8 +51,7 @@ func (d *examination) checkDaemon(ctx context.Context) {
 	d.addOK(address, "%s is free for the daemon", d.config.Listen)
 }
 
-// checkWritable returns an error if a folder cannot be written to, or cannot be made. It leaves nothing
-// there.
+// checkWritable checks that a folder can be written or created, and leaves nothing behind.
 func checkWritable(folder string) error {
 	there := folder
 	for {
@@ -72,11 +71,10 @@ func checkWritable(folder string) error {
 	return os.Remove(tried)
 }
 
-// findDaemon returns who holds the data folder; nil if no process does.
 func (d *examination) findDaemon(ctx context.Context) (running *lock.HeldError, err error) {
 	file := d.config.LockFile()
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-		return nil, nil // it was never used, and nothing is made
+		return nil, nil // never used, so create nothing
 	}
 	limited, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()

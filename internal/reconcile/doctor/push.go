@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 )
 
-// tryPush pushes a commit to a new branch, as the daemon does for a proposal, and removes the branch:
-// hooks and push rules refuse a push only when they see it. The commit changes no file.
+// tryPush pushes an empty commit to a new branch and removes it: hooks and push rules refuse a push
+// only when they see it.
 func (d *examination) tryPush(ctx context.Context, r *repository, remote *git.Remote) {
 	what, branch := r.redactedURL()+": push", d.config.Output.BranchPrefix+"doctor-"+strings.ToLower(rand.Text()[:8])
 	commit, err := d.pushBranch(ctx, r, remote, "refs/heads/"+branch)
@@ -34,8 +34,7 @@ func (d *examination) tryPush(ctx context.Context, r *repository, remote *git.Re
 	d.addOK(what, "a commit was pushed to a new branch %sdoctor-…, and the branch was removed again", d.config.Output.BranchPrefix)
 }
 
-// pushBranch pushes a commit to a new branch, and returns its id. If the answer was lost though the
-// branch is there, that is no error.
+// pushBranch returns the commit. A lost answer is not an error if the branch exists.
 func (d *examination) pushBranch(ctx context.Context, r *repository, remote *git.Remote, ref string) (string, error) {
 	if _, err := remote.Sync(ctx); err != nil {
 		return "", err

@@ -14,8 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// readPromotion reads who merges the output of each environment, which branches records are pushed
-// to, and whether workflows are run.
+// readPromotion reads merge settings, branches for records, and whether workflows are used.
 func (d *examination) readPromotion(ctx context.Context, s *source.Source) error {
 	d.merge = maps.Clone(d.config.Merge)
 	base, err := s.Base(ctx)
@@ -27,7 +26,7 @@ func (d *examination) readPromotion(ctx context.Context, s *source.Source) error
 	if d.config.Promotion != "managed" {
 		return nil
 	}
-	if chain.External || problems.Stops() || base.Progress.Problems.Stops() { // the rehearsal says so
+	if chain.External || problems.Stops() || base.Progress.Problems.Stops() { // the rehearsal reports it
 		return nil
 	}
 	if d.merge == nil {
@@ -50,8 +49,7 @@ func (d *examination) readPromotion(ctx context.Context, s *source.Source) error
 	return nil
 }
 
-// addRecord adds whether the protection of an environment's branch lets us push the record of the
-// promoted commit; by describes the protection.
+// addRecord reports whether protection lets us push records; by describes the protection.
 func (d *examination) addRecord(r *repository, to output, allowed bool, by string) {
 	what := r.redactedURL() + ": records on " + to.branch
 	if allowed {
@@ -66,7 +64,7 @@ func (d *examination) addRecord(r *repository, to output, allowed bool, by strin
 		"let the account of the token push to the branch, or write record: pull-request for "+to.environment+" into .fairlead/promotion.yaml")
 }
 
-// recordRules are the rules of GitHub that refuse a push to an environment's branch.
+// recordRules has the rules of GitHub that block pushes of records.
 var recordRules = map[string]string{
 	"update":                 "the rule that only some may update the branch",
 	"pull_request":           "the rule that changes come by pull request",
@@ -74,8 +72,7 @@ var recordRules = map[string]string{
 	"merge_queue":            "the merge queue",
 }
 
-// checkGitHubRecords checks the rules for the branches that records are pushed to. GitHub does not
-// report whether we may bypass them.
+// checkGitHubRecords cannot see whether we may bypass the rules.
 func (d *examination) checkGitHubRecords(ctx context.Context, r *repository) {
 	for _, to := range r.records {
 		var rules []struct {
@@ -95,8 +92,7 @@ func (d *examination) checkGitHubRecords(ctx context.Context, r *repository) {
 	}
 }
 
-// checkGitLabRecords checks the protection of the branches that records are pushed to: one of those
-// that match a branch is enough.
+// checkGitLabRecords requires one matching protection that lets us push.
 func (d *examination) checkGitLabRecords(ctx context.Context, r *repository, level *int) {
 	if r.records == nil {
 		return
@@ -114,7 +110,6 @@ func (d *examination) checkGitLabRecords(ctx context.Context, r *repository, lev
 	}
 }
 
-// checkGiteaRecords checks the protection of the branches that records are pushed to.
 func (d *examination) checkGiteaRecords(ctx context.Context, r *repository) {
 	for _, to := range r.records {
 		var is struct {
@@ -129,7 +124,7 @@ func (d *examination) checkGiteaRecords(ctx context.Context, r *repository) {
 	}
 }
 
-// checkGitHubActions checks that workflows can be run, where a gate wants that: of the control plane.
+// checkGitHubActions checks workflows of the control plane, if a gate needs them.
 func (d *examination) checkGitHubActions(ctx context.Context, r *repository) {
 	if !d.dispatches || giturl.Normalize(r.url) != giturl.Normalize(access.ReadLocation(d.config, d.config.ControlPlane.Repo)) {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// rehearseCycle runs the daemon's own cycle, without writing, in a temporary folder, and adds what
-// would stop each environment: what it says is what the daemon will say.
+// rehearseCycle runs the daemon's cycle in a temporary folder, without writing, and reports what
+// stops each environment.
 func (d *examination) rehearseCycle(ctx context.Context, dir string) {
 	settings, store := *d.config, &status.Store{}
 	settings.Write, settings.DataDir = false, filepath.Join(dir, "rehearsal")
@@ -35,13 +35,15 @@ func (d *examination) rehearseCycle(ctx context.Context, dir string) {
 	}
 	for _, s := range found.Chain.Stages {
 		e, ok := found.FindEnvironment(s.Environment)
-		if s.Next.State == promote.Stopped && (!ok || !e.Problems.Stops() && e.Error == "") { // or else that says why
+		if s.Next.State == promote.Stopped && (!ok || !e.Problems.Stops() && e.Error == "") { // otherwise already reported
 			d.addFailure("environment "+s.Environment+": promotion", "mend what this names; fairlead explain promotion "+s.Environment+" shows the whole of it", "%s", s.Next.Verdict.Reason)
 		}
 	}
 }
 
-// addRehearsed adds what stops an environment.
+// maxChange bounds what is said of the change of an output.
+const maxChange = 120
+
 func (d *examination) addRehearsed(e status.Environment) {
 	what := "environment " + e.Name
 	switch {
@@ -54,12 +56,16 @@ func (d *examination) addRehearsed(e status.Environment) {
 	case e.Error != "":
 		d.addFailure(what, "mend what the checks of that repository name; fairlead serve --once says more", "%s", e.Error)
 	default:
-		d.addOK(what, "its output goes to branch %s of %s", e.Output.Branch, access.ReadLocation(d.config, e.Output.Repo))
+		change := ""
+		if e.Proposed != nil && !e.Proposed.IsEmpty() {
+			change = "; the next proposal would " + e.Proposed.Title(maxChange)
+		}
+		d.addOK(what, "its output goes to branch %s of %s%s", e.Output.Branch, access.ReadLocation(d.config, e.Output.Repo), change)
 		d.addWithheld(e)
 	}
 }
 
-// addWithheld adds why a person has to merge, where the daemon was told to.
+// addWithheld reports why a person must merge despite the settings.
 func (d *examination) addWithheld(e status.Environment) {
 	if !d.mergesItself(output{environment: e.Name}) {
 		return

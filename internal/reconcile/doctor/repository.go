@@ -11,32 +11,32 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// checkRepository checks whether a repository can be read, and pushed to where the daemon must.
+// checkRepository checks reading and, where needed, pushing.
 func (d *examination) checkRepository(ctx context.Context, r *repository) {
 	remote, err := d.mirrors.Remote(r.url)
 	if err != nil {
 		d.addError(Fail, r.redactedURL()+": read", err)
 		return
 	}
-	branches, err := remote.ListBranches(ctx)
+	refs, err := remote.ListReferences(ctx)
 	if err != nil {
 		d.addFailure(r.redactedURL()+": read", findHint(err), "%s", gitReason(r, err))
 		return
 	}
-	count := fmt.Sprintf("%d branches", len(branches))
-	if len(branches) == 1 {
+	count := fmt.Sprintf("%d branches", len(refs.Branches))
+	if len(refs.Branches) == 1 {
 		count = "1 branch"
 	}
 	d.addOK(r.redactedURL()+": read", "it can be read, and has %s", count)
 	for _, to := range r.outputs {
-		d.checkBranch(r, to, branches[to.branch] != "")
+		d.checkBranch(r, to, refs.Branches[to.branch] != "")
 	}
 	if len(r.outputs) > 0 || r.controlPlane && r.plain && d.config.Write {
 		d.checkPush(ctx, r, remote)
 	}
 }
 
-// gitReason returns the text of a Git error without the URL, which the finding has already.
+// gitReason omits the URL, which the finding has.
 func gitReason(r *repository, err error) string {
 	text := err.Error()
 	if _, rest, ok := strings.Cut(text, r.redactedURL()+": "); ok {
@@ -52,7 +52,7 @@ func (d *examination) checkBranch(r *repository, to output, exists bool) {
 		d.addOK(what, "it is there, for the output of environment %s", to.environment)
 	case d.config.Output.Create:
 		d.addOK(what, "it is not there, and is made for the output of environment %s", to.environment)
-	} // otherwise the rehearsal says so
+	} // otherwise the rehearsal reports it
 }
 
 func (d *examination) checkPush(ctx context.Context, r *repository, remote *git.Remote) {
@@ -73,8 +73,7 @@ func (d *examination) checkPush(ctx context.Context, r *repository, remote *git.
 	d.addFinding(d.severity(r), what, gitReason(r, err), hint)
 }
 
-// severity returns the level of a failure in a repository. A control plane works without the
-// statuses of its commits.
+// severity returns the level of failures. A control plane works without statuses.
 func (d *examination) severity(r *repository) status.Level {
 	if r.outputs != nil && d.config.Write {
 		return Fail
@@ -82,9 +81,8 @@ func (d *examination) severity(r *repository) status.Level {
 	return Warn
 }
 
-// checkProject checks that the forge shows a repository under its name, and what the credential
-// may do in it; push is nil if the forge does not report that. It reports whether more can be
-// checked.
+// checkProject checks the name and our access; push is nil if unknown. It reports whether to
+// continue.
 func (d *examination) checkProject(r *repository, said response, err error, name string, archived bool, push *bool) bool {
 	what, kind := r.redactedURL()+": API", r.api.kind
 	switch {
@@ -112,7 +110,6 @@ func (d *examination) checkProject(r *repository, said response, err error, name
 	return true
 }
 
-// checkFeatures adds a finding if pull requests are off, and a warning if issues are.
 func (d *examination) checkFeatures(r *repository, pulls, issues bool, pullsOff, where string) {
 	if !pulls {
 		d.addFinding(d.severity(r), r.redactedURL()+": pull requests", pullsOff, "switch them on in the settings of the "+where)
@@ -122,13 +119,11 @@ func (d *examination) checkFeatures(r *repository, pulls, issues bool, pullsOff,
 	}
 }
 
-// mergesItself reports whether the daemon, and not a person, merges the output of an environment.
 func (d *examination) mergesItself(to output) bool {
 	how := d.merge[to.environment]
 	return d.config.Write && (how == string(publish.Direct) || how == string(publish.WhenGreen))
 }
 
-// addMerge adds whether the protection of an output branch, which by describes, lets us merge.
 func (d *examination) addMerge(r *repository, to output, allowed bool, by string) {
 	what := r.redactedURL() + ": merge into " + to.branch
 	if allowed {
@@ -139,7 +134,6 @@ func (d *examination) addMerge(r *repository, to output, allowed bool, by string
 		"let the account of the token merge into the branch, or write merge: {"+to.environment+": manual}")
 }
 
-// checkAutoMerge checks that a repository lets the forge merge, where that is asked for.
 func (d *examination) checkAutoMerge(r *repository, allowed bool) {
 	var asked []string
 	for _, to := range r.outputs {

@@ -13,12 +13,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// maxAsked bounds how many repositories are asked about while a daemon runs.
 const maxAsked = 20
 
-// ExamineRunning checks the set-up of a daemon that runs: the settings, and whether forges accept its
-// credentials and show it the repositories that it knows. It fetches nothing and pushes nothing: what that
-// shows, the daemon shows itself. It returns an error if ctx ends.
+// ExamineRunning checks the settings, credentials and repository access of a running daemon. It
+// neither fetches nor pushes, because the daemon reports that itself. The error is that of ctx.
 func ExamineRunning(ctx context.Context, o Options, known status.Snapshot) ([]Finding, error) {
 	d := newExamination(o)
 	d.runs = true
@@ -46,7 +44,6 @@ func ExamineRunning(ctx context.Context, o Options, known status.Snapshot) ([]Fi
 	return d.sortedFindings(), ctx.Err()
 }
 
-// checkMirrors adds how much room the copies of so many repositories take on the disk.
 func (d *examination) checkMirrors(count int) {
 	const what = "mirrors"
 	bytes := int64(0)
@@ -67,11 +64,11 @@ func (d *examination) checkMirrors(count int) {
 	d.addOK(what, "the copies of %s take %d MiB on the disk", countRepositories(count), (bytes+1<<20-1)>>20)
 }
 
-// heldUpFor is for how long a cluster is warned of whose health checks held up a newer commit.
+// heldUpFor is how long to warn after a held-up commit.
 const heldUpFor = 7 * 24 * time.Hour
 
-// checkHealthChecks warns of clusters on which a fix, a rollback or an approval waits until the health check of an older
-// commit ends.
+// checkHealthChecks warns where fixes, rollbacks and approvals wait for the health check of an
+// older commit.
 func (d *examination) checkHealthChecks(clusters []HeldUp) {
 	var names []string
 	last := HeldUp{}
@@ -95,7 +92,6 @@ func (d *examination) checkHealthChecks(clusters []HeldUp) {
 		"a newer commit waited until the health check of an older one ended on %s: last %s on %s", shown, last.Object, last.Cluster)
 }
 
-// maxNamedClusters is how many clusters a finding names.
 const maxNamedClusters = 3
 
 func countRepositories(n int) string {
@@ -105,7 +101,7 @@ func countRepositories(n int) string {
 	return fmt.Sprintf("%d repositories", n)
 }
 
-// ignoreMissing returns an error unless it is that a file is not there any more: mirrors change meanwhile.
+// ignoreMissing ignores missing files: mirrors change meanwhile.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -113,10 +109,10 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// scarce is the divisor of a rate limit below which the rest is left to the daemon's work: a fifth.
+// scarce is the divisor of a rate limit below which the daemon needs the rest: a fifth.
 const scarce = 5
 
-// dropScarce has no credential asked of whose rate limit little is left, or which the forge refuses now.
+// dropScarce skips credentials with a scarce rate limit or a current refusal.
 func (d *examination) dropScarce() {
 	for url, a := range d.forges {
 		told, now := a.limits.Report(), d.now()

@@ -15,10 +15,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/git/program"
+	"github.com/fairlead-io/fairlead/internal/reconcile/scheduler"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// checkMachine checks that Git is installed, if a repository needs it.
+// checkMachine checks that Git is installed, if local repositories need it.
 func (d *examination) checkMachine(ctx context.Context) {
 	if !access.HasLocalRepository(d.config) {
 		return
@@ -32,7 +33,6 @@ func (d *examination) checkMachine(ctx context.Context) {
 	d.addOK(what, "version %s, for the repositories on this machine", version)
 }
 
-// checkSettings checks the settings alone.
 func (d *examination) checkSettings() {
 	if !d.config.Write {
 		d.addWarning("settings: write", "write: true switches it on, once this is what you want", "it is off: nothing is pushed or proposed")
@@ -63,7 +63,7 @@ func (d *examination) checkSettings() {
 	}
 }
 
-// listensBeyondMachine reports whether other machines may reach an address that the daemon listens on; "" is none.
+// listensBeyondMachine reports whether other machines can reach a listen address; "" is none.
 func listensBeyondMachine(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil || strings.EqualFold(host, "localhost") {
@@ -73,12 +73,12 @@ func listensBeyondMachine(listen string) bool {
 	return err != nil || !ip.IsLoopback()
 }
 
-// checkControlPlane reads the control plane, and collects the repositories that it names. It reports
-// whether the environments are known.
+// checkControlPlane collects the control plane's repositories, and reports whether environments are
+// known.
 func (d *examination) checkControlPlane(ctx context.Context) bool {
 	place := access.ReadLocation(d.config, d.config.ControlPlane.Repo)
 	d.repositoryAt(place).controlPlane = true
-	whole := map[string]bool{giturl.Normalize(place): true} // those that are fetched
+	whole := map[string]bool{giturl.Normalize(place): true} // to be fetched
 	parser := model.NewParser()
 	s, err := source.Open(ctx, source.Options{
 		ControlPlane: d.config.ControlPlane.Repo, BaseBranch: d.config.ControlPlane.Branch, Map: d.config.Map, Parser: parser,
@@ -90,7 +90,7 @@ func (d *examination) checkControlPlane(ctx context.Context) bool {
 			return d.mirrors.Open(ctx, place)
 		},
 	})
-	if err != nil { // the check of the repository reports why
+	if err != nil { // reported by the repository's check
 		d.addFailure("environments", "make the control plane readable first", "they are not known, and what they name is not checked")
 		return false
 	}
@@ -115,7 +115,6 @@ func (d *examination) checkControlPlane(ctx context.Context) bool {
 	return len(names) > 0
 }
 
-// environmentNames returns the environments that the daemon works on.
 func (d *examination) environmentNames(found []*model.Environment) []string {
 	if len(d.config.Environments) > 0 {
 		return d.config.Environments
@@ -130,8 +129,7 @@ func (d *examination) environmentNames(found []*model.Environment) []string {
 	return slices.Compact(names)
 }
 
-// checkEnvironment collects the repositories that an environment reads, and the one that its
-// output goes to. It does not read workloads.
+// checkEnvironment collects an environment's repositories, without workloads.
 func (d *examination) checkEnvironment(ctx context.Context, s *source.Source, parser *model.Parser, name string) {
 	what := "environment " + name
 	input, problems, err := s.ReadAt(ctx, name, source.Revisions{})
@@ -144,6 +142,10 @@ func (d *examination) checkEnvironment(ctx context.Context, s *source.Source, pa
 		return
 	}
 	m, _ := parser.Parse(name, input.Layers...)
+	for _, p := range scheduler.FindUnknown(m, d.config, false) {
+		p.Warning = false
+		d.addProblems(what, problem.List{p})
+	}
 	if len(m.GitOpsRepos) == 0 {
 		d.addFailure(what, "write a GitOpsRepo onto its branch of the control plane", "it does not say where its output goes")
 		return
@@ -151,7 +153,7 @@ func (d *examination) checkEnvironment(ctx context.Context, s *source.Source, pa
 	to := m.GitOpsRepos[0]
 	r := d.repositoryAt(access.ReadLocation(d.config, to.Repo))
 	r.outputs = append(r.outputs, output{name, to.Branch})
-	for _, c := range input.Commits { // the statuses of the environment are set on those of the control plane
+	for _, c := range input.Commits { // statuses are set on commits of the control plane
 		if c.Layer != "base" && c.Layer != name || c.Repo == "" {
 			continue
 		}

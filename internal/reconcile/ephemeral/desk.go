@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -75,6 +77,10 @@ type Creation struct {
 	ClusterTypes model.Selector
 	// Stacks are those of From that it has copies of, as "team/environment".
 	Stacks []string
+	// AllStacks adds all stacks of From.
+	AllStacks bool
+	// MaxComponents bounds how many components its stacks have in total; 0 is no bound.
+	MaxComponents uint
 	// Base is a revision of the base; "" for what From has.
 	Base string
 }
@@ -83,7 +89,7 @@ type Creation struct {
 func (d *Client) Create(ctx context.Context, c Creation) (Result, error) {
 	from, err := d.checkCreation(ctx, c)
 	if err == nil {
-		err = d.checkStacks(ctx, c)
+		err = d.checkStacks(ctx, &c)
 	}
 	if err != nil {
 		return Result{}, err
@@ -124,7 +130,6 @@ func errTaken(name string) error {
 
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// commitMessage returns the text of a commit. Its trailer tells what has made it.
 func commitMessage(title string) string { return title + "\n\n" + removalTrailer + "\n" }
 
 const removalTrailer = "Fairlead-Action: ephemeral"
@@ -199,7 +204,9 @@ func (d *Client) changedFiles(ctx context.Context, c Creation, branch source.Bra
 		return "", nil, problem.Refusef("write the GitOpsRepo in a file of its own", "%s: %v", to.Pos.File, err)
 	}
 	if c.Base != "" {
-		files[branch.Record], err = d.newRecord(ctx, c.Base, branch)
+		var base map[string][]byte
+		base, err = d.setBase(ctx, c.Base, branch)
+		maps.Copy(files, base)
 	}
 	return locationName(place, folder), files, err
 }
@@ -213,8 +220,8 @@ func locationName(branch, folder string) string {
 	return branch
 }
 
-// newRecord returns the text of the record with another commit of the base.
-func (d *Client) newRecord(ctx context.Context, revision string, branch source.Branch) ([]byte, error) {
+// setBase returns the files of the branch with another commit of the base.
+func (d *Client) setBase(ctx context.Context, revision string, branch source.Branch) (map[string][]byte, error) {
 	base, err := d.source.Base(ctx)
 	if err != nil {
 		return nil, err
@@ -230,7 +237,7 @@ func (d *Client) newRecord(ctx context.Context, revision string, branch source.B
 	if !on {
 		return nil, problem.Refusef("have it merged to the base first", "commit %.12s is not on the base's branch", commit)
 	}
-	return branch.WithCommit(commit, branch.URL, base.Branch)
+	return branch.SetBase(lane.Composition{Platform: commit}, model.Lanes{}, branch.URL, base.Branch)
 }
 
 // checkReadable refuses an Ephemeral that cannot be parsed.
@@ -244,7 +251,7 @@ func checkReadable(name string, data []byte) error {
 }
 
 // pushBranch makes the branch, in one push. Approvals, holds and
-// the like of the other branch are left out; its decisions are not.
+// the like of the other branch are left out; its decisions and lanes are not.
 func (d *Client) pushBranch(ctx context.Context, from source.Branch, branch string, files map[string][]byte, message string) (string, error) {
 	view, err := from.Repo.View(from.Head)
 	if err != nil {
@@ -255,7 +262,8 @@ func (d *Client) pushBranch(ctx context.Context, from source.Branch, branch stri
 	for file, e := range view.Tree.Walk() {
 		isObject := slices.Contains([]string{".yaml", ".yml"}, path.Ext(file)) // the schema for editors is none
 		isDecision := strings.HasPrefix(file, path.Join(from.Folder, model.DecisionFolder)+"/")
-		if _, other := files[file]; other || isObject && !isDecision && strings.HasPrefix(file, own) {
+		isLanes := file == source.LanesFile(from.Folder)
+		if _, other := files[file]; other || isObject && !isDecision && !isLanes && strings.HasPrefix(file, own) {
 			continue
 		}
 		if err := b.AddEntry(file, e); err != nil {
@@ -263,6 +271,9 @@ func (d *Client) pushBranch(ctx context.Context, from source.Branch, branch stri
 		}
 	}
 	for file, data := range files {
+		if data == nil { // it is left out
+			continue
+		}
 		if err := b.Add(file, data); err != nil {
 			return "", err
 		}

@@ -131,7 +131,6 @@ func withOutput(data []byte, branch, folder string) ([]byte, error) {
 	return setSpecFields(data, "GitOpsRepo", fields)
 }
 
-// setSpecFields sets fields of the spec of the one object of a kind in a text.
 func setSpecFields(data []byte, kind string, fields map[string]string) ([]byte, error) {
 	documents, err := yamldoc.Parse(data)
 	if err != nil {

@@ -13,57 +13,54 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// How a cluster stands to one of its assignments: an index of [Counts].
+// Status of a cluster against an assignment: an index of [Counts].
 const (
-	AssignedReady       = iota
-	AssignedProgressing // at work on it
-	AssignedBehind      // it has another output, or has not applied this one
-	AssignedUnverified  // it failed at the output, which nothing says to be because of the assignment
-	AssignedUnknown     // it has not reported, or not lately
+	AssignedReady = iota
+	AssignedProgressing
+	AssignedBehind     // it has another output, or has not applied this one
+	AssignedUnverified // the output failed, and nothing blames the assignment
+	AssignedUnknown    // no recent report
 	AssignedFailed
 	assignedClasses
 )
 
-// Counts is how many clusters stand so to an assignment.
+// Counts has the number of clusters by status.
 type Counts [assignedClasses]int
 
-// AssignedVersion is a version of a deployment target, and how many clusters run it.
+// AssignedVersion counts the clusters that run a version of a target.
 type AssignedVersion struct {
 	Name     string
 	Clusters int
 }
 
-// AssignedRuns is how the clusters of an environment stand to what their types are assigned.
+// AssignedRuns has the status of an environment's clusters against their assignments.
 type AssignedRuns struct {
 	types   map[string]*assignedType
 	targets map[assignedKey]*assignedTarget
-	// refs are what targets ask for in the outputs that clusters run, and in the newest.
+	// refs has the references of targets, for the outputs that clusters run and the newest.
 	refs   map[string]map[assignedKey]string
 	newest string
-	// Merged is when the newest output was merged.
 	Merged time.Time
 }
 
 type assignedKey struct{ clusterType, target string }
 
-// assignedType is how the clusters of a type stand to their output.
 type assignedType struct {
 	counts  Counts
-	outputs map[string]int // how many clusters run each revision
+	outputs map[string]int // clusters by revision
 	why     assignedReasons
 }
 
-// assignedTarget is what objects of a target on the clusters of a type have said.
 type assignedTarget struct {
-	change   Counts // of the counts of the type, by what the objects say instead
+	change   Counts // corrections of the type's counts
 	versions []AssignedVersion
 	why      assignedReasons
 }
 
-// AssignedReason is why an assignment has failed on a cluster, or is not verified there.
+// AssignedReason is why an assignment failed, or is unverified, on a cluster.
 type AssignedReason struct{ Cluster, Message string }
 
-// assignedReasons are those of the first cluster of each class by name.
+// assignedReasons has the first cluster by name for each class.
 type assignedReasons map[int]AssignedReason
 
 func (all *assignedReasons) add(class int, r AssignedReason) {
@@ -75,10 +72,9 @@ func (all *assignedReasons) add(class int, r AssignedReason) {
 	}
 }
 
-// Find returns how the clusters of a type stand to a deployment target that they are assigned, and the
-// versions that they run: those that their objects name, or else what the outputs that they run ask for,
-// with no name where those do not have the target. A cluster whose objects say nothing stands to it as it
-// does to its output.
+// Find returns the counts of a target by status on a type's clusters, and the versions they run:
+// from their objects, or else their outputs. A cluster without reports about the target counts by
+// its output.
 func (r *AssignedRuns) Find(clusterType, target string) (counts Counts, versions []AssignedVersion) {
 	of, key := r.types[clusterType], assignedKey{clusterType, target}
 	if of != nil {
@@ -103,8 +99,7 @@ func (r *AssignedRuns) Find(clusterType, target string) (counts Counts, versions
 	return counts, versions
 }
 
-// FindReason returns why an assignment is in the state of a class, on the first cluster of that; zero if
-// nothing says it.
+// FindReason returns the reason for a class from its first cluster; zero if unknown.
 func (r *AssignedRuns) FindReason(clusterType, target string, class int) (why AssignedReason) {
 	if said := r.targets[assignedKey{clusterType, target}]; said != nil {
 		why = said.why[class]
@@ -115,18 +110,17 @@ func (r *AssignedRuns) FindReason(clusterType, target string, class int) (why As
 	return why
 }
 
-// assignedMemory is what is kept between questions about assignments. The zero value is ready.
+// assignedMemory caches data between queries. The zero value is ready.
 type assignedMemory struct {
 	mu       sync.Mutex
-	wanted   map[string]wantedTargets             // by environment
+	wanted   map[string]wantedTargets
 	refs     map[[2]string]map[assignedKey]string // by environment and output
-	versions map[[2]string]string                 // by object and revision; those that have a name
+	versions map[[2]string]string                 // names by object and revision
 }
 
-// maxKeptVersions bounds the names of versions that are kept.
 const maxKeptVersions = 50_000
 
-// FindAssigned returns how the clusters of an environment stand to what their types are assigned.
+// FindAssigned returns the status of an environment's clusters against their assignments.
 func (v *View) FindAssigned(ctx context.Context, environment string) (*AssignedRuns, error) {
 	found, err := v.findSituations(ctx, environment)
 	if err != nil {
@@ -144,7 +138,7 @@ func (v *View) FindAssigned(ctx context.Context, environment string) (*AssignedR
 	if err != nil {
 		return nil, err
 	}
-	of, last := map[string]assignedSaid{}, (*ledger.Cluster)(nil) // by target, of one cluster
+	of, last := map[string]assignedSaid{}, (*ledger.Cluster)(nil) // by target, for one cluster
 	v.Ledger.VisitObjects(environment, func(cluster *ledger.Cluster, object string, s ledger.State, _ time.Time) {
 		if cluster != last {
 			c.addObjects(last, of)
@@ -158,35 +152,31 @@ func (v *View) FindAssigned(ctx context.Context, environment string) (*AssignedR
 	})
 	c.addObjects(last, of)
 	for _, s := range found.all {
-		if s.Cluster != nil && !c.clusters[s.Cluster.Name()].seen { // none of its objects is of an assignment
+		if s.Cluster != nil && !c.clusters[s.Cluster.Name()].seen { // no object belongs to an assignment
 			c.addObjects(s.Cluster, nil)
 		}
 	}
 	return c.runs, v.nameVersions(ctx, c)
 }
 
-// assignedCount counts how clusters stand to assignments.
 type assignedCount struct {
 	runs      *AssignedRuns
 	clusters  map[string]countedCluster // by name
 	revisions map[assignedRevision]int
 }
 
-// countedCluster is how a cluster stands to its output.
 type countedCluster struct {
 	class  int
-	why    string          // it is not ready; "" if it is
-	failed map[string]bool // the targets that its failure names
-	seen   bool            // what its objects say was counted
+	why    string          // "" if ready
+	failed map[string]bool // targets named in its failure
+	seen   bool            // its objects were counted
 }
 
-// assignedRevision is a revision of an object of an assignment.
 type assignedRevision struct {
 	assignedKey
 	object, revision, app string
 }
 
-// assignedSaid is what the objects of a target on a cluster say.
 type assignedSaid struct {
 	class                 int
 	why                   string // of a failure
@@ -214,7 +204,6 @@ func (a assignedSaid) add(object string, s ledger.State) assignedSaid {
 	return a
 }
 
-// addCluster counts how a cluster stands to its output, and why it is not ready.
 func (c *assignedCount) addCluster(s ledger.Situation, targets wantedTargets, why string) {
 	known := countedCluster{class: AssignedUnknown, why: why}
 	switch s.Class {
@@ -226,7 +215,7 @@ func (c *assignedCount) addCluster(s ledger.Situation, targets wantedTargets, wh
 		known.class = AssignedBehind
 	case ledger.ClassFailed:
 		known.class, known.failed = AssignedFailed, targets.findNamed(s.Type, s.Message)
-		if len(known.failed) > 0 { // of the others it is not known
+		if len(known.failed) > 0 { // the others may be fine
 			known.class = AssignedUnverified
 		}
 	default:
@@ -249,8 +238,7 @@ func (c *assignedCount) addCluster(s ledger.Situation, targets wantedTargets, wh
 	c.clusters[s.Cluster.Name()] = known
 }
 
-// addObjects counts what the objects of a cluster say, if the cluster can be believed, and the targets that
-// its failure names.
+// addObjects corrects the counts of a known cluster by its objects and the targets in its failure.
 func (c *assignedCount) addObjects(cluster *ledger.Cluster, of map[string]assignedSaid) {
 	if cluster == nil {
 		return
@@ -291,8 +279,7 @@ func (c *assignedCount) addObjects(cluster *ledger.Cluster, of map[string]assign
 	}
 }
 
-// readyClass returns the class of an assignment whose objects are ready on a cluster of a class: they may be
-// ready with what the cluster had before.
+// readyClass corrects AssignedReady: objects may be ready with an earlier output.
 func readyClass(cluster int) int {
 	switch cluster {
 	case AssignedBehind:
@@ -303,7 +290,6 @@ func readyClass(cluster int) int {
 	return AssignedReady
 }
 
-// nameVersions adds the versions that clusters run to the assignments, the most frequent first.
 func (v *View) nameVersions(ctx context.Context, c assignedCount) error {
 	v.memory.mu.Lock()
 	defer v.memory.mu.Unlock()
@@ -338,7 +324,6 @@ func (v *View) nameVersions(ctx context.Context, c assignedCount) error {
 	return err
 }
 
-// sortVersions sorts versions by how many clusters run them, the most frequent first.
 func sortVersions(all []AssignedVersion) {
 	slices.SortFunc(all, func(a, b AssignedVersion) int {
 		return cmp.Or(cmp.Compare(b.Clusters, a.Clusters), strings.Compare(a.Name, b.Name))
@@ -355,7 +340,6 @@ func countVersion(all []AssignedVersion, name string, clusters int) []AssignedVe
 	return append(all, AssignedVersion{name, clusters})
 }
 
-// shortRevision returns a revision as people read it: the beginning of a commit, or a version.
 func shortRevision(revision string) string {
 	parsed := ledger.ParseRevision(revision)
 	return cmp.Or(text.ShortCommit(parsed.Commit), parsed.Version)

@@ -9,15 +9,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// wantedTargets are the targets that objects are of, by an output.
+// wantedTargets maps objects to targets, for an output.
 type wantedTargets struct {
 	output  string
-	targets map[assignedKey]string // by cluster type and object
-	named   map[assignedKey]string // by cluster type and "namespace/name", for the sources of such objects
+	targets map[assignedKey]string
+	named   map[assignedKey]string // sources' targets, by cluster type and "namespace/name"
 }
 
-// find returns the target that an object of the clusters of a type is of: one of its own, or the source of
-// one, which templates give the same name; "" for none.
+// find returns the target of an object, or of its source, which templates give the same name; ""
+// for none.
 func (w wantedTargets) find(clusterType, object string) string {
 	if target := w.targets[assignedKey{clusterType, object}]; target != "" {
 		return target
@@ -29,13 +29,11 @@ func (w wantedTargets) find(clusterType, object string) string {
 	return w.named[assignedKey{clusterType, name}]
 }
 
-// objectName is how Flux names an object in a message: Kind/namespace/name.
+// objectName matches Flux's Kind/namespace/name.
 var objectName = regexp.MustCompile(`\b[A-Z][A-Za-z0-9]*/[a-z0-9][-a-z0-9]*/[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?`)
 
-// maxNamed is how many objects of a message are looked at.
 const maxNamed = 100
 
-// findNamed returns the targets whose objects a message of the clusters of a type names; nil for none.
 func (w wantedTargets) findNamed(clusterType, message string) map[string]bool {
 	var named map[string]bool
 	for _, object := range objectName.FindAllString(message, maxNamed) {
@@ -51,7 +49,6 @@ func (w wantedTargets) findNamed(clusterType, message string) map[string]bool {
 	return named
 }
 
-// findWantedTargets returns which target each object is of, by an output of an environment.
 func (v *View) findWantedTargets(ctx context.Context, environment, output string) (wantedTargets, error) {
 	v.memory.mu.Lock()
 	kept := v.memory.wanted[environment]
@@ -82,10 +79,8 @@ func (v *View) findWantedTargets(ctx context.Context, environment, output string
 	return kept, nil
 }
 
-// maxKeptRefs bounds the outputs of which it is kept what they ask for.
 const maxKeptRefs = 100
 
-// findRefs returns what targets ask for in the outputs that clusters run, and in the newest, by output.
 func (v *View) findRefs(ctx context.Context, environment string, of *AssignedRuns) (map[string]map[assignedKey]string, error) {
 	outputs, refs := map[string]bool{of.newest: of.newest != ""}, map[string]map[assignedKey]string{}
 	for _, t := range of.types {
@@ -101,7 +96,7 @@ func (v *View) findRefs(ctx context.Context, environment string, of *AssignedRun
 		if err != nil {
 			return nil, err
 		}
-		if len(found) > 0 { // it is one of ours
+		if len(found) > 0 { // a known output
 			refs[output] = found
 		}
 	}
@@ -127,7 +122,7 @@ func (v *View) findOutputRefs(ctx context.Context, environment, output string) (
 		}
 		return err
 	})
-	if err != nil || len(kept) == 0 { // it may be known later
+	if err != nil || len(kept) == 0 { // it may be stored later
 		return nil, err
 	}
 	v.memory.mu.Lock()

@@ -12,55 +12,54 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// Cluster is a cluster, and how it stands to what is wanted of it.
+// Cluster is a cluster and its status.
 type Cluster struct {
 	Name        string `json:"name"`
 	Environment string `json:"environment"`
 	Type        string `json:"clusterType"`
-	// Standing is one of the classes of the ledger, Retired, Moved, or Excluded.
+	// Standing is a class of the ledger, or "retired", "moved" or "excluded".
 	Standing string `json:"standing"`
 	Why      string `json:"why,omitempty"`
-	// Revision is what it runs, and Attempted what it is at work on, if that is another one.
+	// Revision is the running one, and Attempted what it works on, if it differs.
 	Revision  string    `json:"revision,omitempty"`
 	Attempted string    `json:"attempted,omitempty"`
-	Since     time.Time `json:"since,omitzero"` // when it began to say so
+	Since     time.Time `json:"since,omitzero"` // start of this state
 	FirstSeen time.Time `json:"firstSeen,omitzero"`
 	LastSeen  time.Time `json:"lastSeen,omitzero"`
-	// MovedFrom is where it belonged before; nil if it was nowhere else.
+	// MovedFrom is the previous place, if any.
 	MovedFrom *MovedFrom `json:"movedFrom,omitempty"`
 	// Contest is set if two clusters report under the name.
 	Contest *Contest `json:"contest,omitempty"`
-	// HeldUp is the last object that was seen to finish the health check of an older revision first; nil for none.
+	// HeldUp is the last object that finished an older health check first, if any.
 	HeldUp *HeldUp `json:"heldUp,omitempty"`
-	// HasNewest reports whether it has applied all that the newest output holds for it, whatever its other objects say.
+	// HasNewest is set if it applied the newest output, whatever its other objects report.
 	HasNewest bool `json:"-"`
-	// Word is what people call the standing of one that waits for approval or has drifted; "" for the standing itself.
+	// Word replaces Standing for people if it waits for approval or drifted; "" otherwise.
 	Word string `json:"-"`
-	// Base is the commit of the base that Revision was rendered from, and AttemptedBase that of Attempted; "" if it is
-	// not known.
+	// Base and AttemptedBase are the base commits of Revision and Attempted; "" if unknown.
 	Base          string `json:"-"`
 	AttemptedBase string `json:"-"`
 	order         int    // of its environment
 }
 
-// Contest is what is known of two clusters that report under one name.
+// Contest describes two clusters that report under one name.
 type Contest struct {
-	// UID is that of the cluster which has the name, and Rival that of the other one; or those of Object,
-	// if they report by events.
+	// UID is the uid of the name's owner, and Rival that of the other cluster; with events, they
+	// are uids of Object.
 	UID    string `json:"uid"`
 	Rival  string `json:"rival"`
 	Object string `json:"object"`
-	// Adoptable is set if the first one is silent, so that the other one can be adopted in its place.
+	// Adoptable is true if the owner is silent, so that the other cluster can be adopted.
 	Adoptable bool `json:"adoptable"`
 }
 
-// HeldUp is an object whose controller finished the health check of a revision although it had a newer one.
+// HeldUp is an object whose controller finished an older health check first.
 type HeldUp struct {
 	Object string    `json:"object"`
-	Seen   time.Time `json:"seen"` // when it was last seen to
+	Seen   time.Time `json:"seen"` // last time it was seen
 }
 
-// MovedFrom is a part of the fleet that a cluster belonged to until a time.
+// MovedFrom is a previous place of a cluster.
 type MovedFrom struct {
 	Environment string    `json:"environment"`
 	Type        string    `json:"clusterType"`
@@ -68,22 +67,19 @@ type MovedFrom struct {
 }
 
 const (
-	// Retired is how a cluster stands that is no longer expected.
+	// Retired is the standing of a cluster that is no longer expected.
 	Retired = "retired"
-	// Moved is how a cluster stands in an environment that it has lately left.
+	// Moved is the standing in an environment that a cluster recently left.
 	Moved = "moved"
-	// Excluded is the standing of a cluster that reports an output of an environment in which it does not count.
+	// Excluded is the standing in an environment where a cluster may not count.
 	Excluded = "excluded"
 )
 
-// movedShown is for how long a cluster is shown as moved.
 const movedShown = 7 * 24 * time.Hour
 
-// key orders clusters by their environments, and then by name.
 func (c Cluster) key() string { return fmt.Sprintf("%04d %s", c.order, c.Name) }
 
-// FindClusters returns clusters, by their environments in the order of [View.FindStandings], and then by
-// name.
+// FindClusters returns clusters by environment and name.
 func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error) {
 	environments, err := v.selectEnvironments(ctx, q.Environment)
 	if err == nil {
@@ -111,7 +107,7 @@ func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error)
 			switch {
 			case s.Cluster != nil:
 				add(newCluster(s, found))
-			case s.Listed != "" && found.moved[s.Listed] == "": // one that is moved is listed as that
+			case s.Listed != "" && found.moved[s.Listed] == "": // a moved one is listed below
 				add(Cluster{Name: s.Listed, Environment: name, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, found)})
 			}
 		}
@@ -132,7 +128,6 @@ func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error)
 	return newPage(all, q, Cluster.key), nil
 }
 
-// selects reports whether a question is about a cluster of a type and a name that stands so.
 func (q Query) selects(clusterType, name, standing string) bool {
 	return (q.Type == "" || q.Type == clusterType) && (q.Cluster == "" || q.Cluster == name) && (q.Standing == "" || q.Standing == standing)
 }
@@ -144,7 +139,6 @@ func newRetired(c ledger.Cluster) Cluster {
 	}
 }
 
-// newExcluded returns a cluster as it is shown in the environment in which it does not count.
 func newExcluded(c *ledger.Cluster, m ledger.Membership) Cluster {
 	why := "it does not count: its key is for " + text.Join(m.FindBound(c.Name()), " and ")
 	if list := m.FindClosed(c.Excluded); list.Excludes(c.Name()) {
@@ -170,14 +164,12 @@ func newCluster(s ledger.Situation, of situations) Cluster {
 	return found
 }
 
-// findBase returns the commit of the base that a revision was rendered from; "" if it is not known.
+// findBase returns "" if unknown.
 func (of situations) findBase(revision string) string {
 	output, _ := of.wants.Outputs.Find(revision)
 	return of.wants.Bases[output.Revision]
 }
 
-// findLeft returns the place in an environment that a cluster has lately left, and false if it has left none, or
-// belongs there again.
 func findLeft(c *ledger.Cluster, environment string, now time.Time) (ledger.Place, bool) {
 	for _, p := range slices.Backward(c.Places()) {
 		if p.Group.Environment == environment && c.Group.Environment != environment {
@@ -187,7 +179,6 @@ func findLeft(c *ledger.Cluster, environment string, now time.Time) (ledger.Plac
 	return ledger.Place{}, false
 }
 
-// newMoved returns a cluster as it is shown where it has been.
 func newMoved(c *ledger.Cluster, left ledger.Place) Cluster {
 	return Cluster{
 		Name: c.Name(), Environment: left.Group.Environment, Type: left.Group.ClusterType, Standing: Moved, FirstSeen: c.FirstSeen, LastSeen: c.LastSeen,
@@ -195,7 +186,6 @@ func newMoved(c *ledger.Cluster, left ledger.Place) Cluster {
 	}
 }
 
-// describeMove returns where a cluster belongs since it was moved.
 func describeMove(c *ledger.Cluster, since time.Time) string {
 	if c.Group.Environment == "" {
 		return "it has left at " + since.Format(time.RFC3339) + ", and belongs to no environment"
@@ -203,7 +193,6 @@ func describeMove(c *ledger.Cluster, since time.Time) string {
 	return fmt.Sprintf("it belongs to %s, type %s, since %s", c.Group.Environment, c.Group.ClusterType, since.Format(time.RFC3339))
 }
 
-// newMovedFrom returns where a cluster belonged before; nil if it was nowhere else.
 func newMovedFrom(c *ledger.Cluster) *MovedFrom {
 	all := c.Places()
 	if len(all) == 0 {
@@ -213,15 +202,13 @@ func newMovedFrom(c *ledger.Cluster) *MovedFrom {
 	return &MovedFrom{last.Group.Environment, last.Group.ClusterType, last.Until}
 }
 
-// situations are how the clusters of an environment stand at a time, and to what.
 type situations struct {
 	all   []ledger.Situation
 	wants ledgerdb.Wants
 	now   time.Time
-	moved map[string]string // why clusters that are expected by name belong elsewhere
+	moved map[string]string // why listed clusters belong elsewhere, by name
 }
 
-// findSituations returns how the clusters of an environment stand to its newest output.
 func (v *View) findSituations(ctx context.Context, environment string) (situations, error) {
 	wants, err := v.findWants(ctx, environment)
 	if err != nil {
@@ -232,7 +219,7 @@ func (v *View) findSituations(ctx context.Context, environment string) (situatio
 	return situations{all, wants, v.Now(), v.findMoved(all, environment)}, nil
 }
 
-// findMoved returns why clusters that an environment expects by name, and does not have, belong elsewhere.
+// findMoved returns why missing listed clusters belong elsewhere.
 func (v *View) findMoved(all []ledger.Situation, environment string) map[string]string {
 	missing := slices.ContainsFunc(all, func(s ledger.Situation) bool { return s.Listed != "" })
 	if !missing {
@@ -251,7 +238,6 @@ func (v *View) findMoved(all []ledger.Situation, environment string) map[string]
 	return why
 }
 
-// findWants returns what the clusters of an environment should run.
 func (v *View) findWants(ctx context.Context, environment string) (wants ledgerdb.Wants, err error) {
 	revisions, types := v.Ledger.FindTargets(environment)
 	err = v.Ask(ctx, func(s *ledgerdb.Store) (err error) {
@@ -261,8 +247,7 @@ func (v *View) findWants(ctx context.Context, environment string) (wants ledgerd
 	return wants, err
 }
 
-// selectEnvironments returns the environments that a question is about: the one that it names, or all
-// that clusters have named or whose outputs are known.
+// selectEnvironments returns the named environment, or all with clusters or outputs.
 func (v *View) selectEnvironments(ctx context.Context, named string) ([]string, error) {
 	var all []string
 	err := v.Ask(ctx, func(s *ledgerdb.Store) (err error) {
@@ -286,7 +271,6 @@ func (v *View) selectEnvironments(ctx context.Context, named string) ([]string, 
 	return []string{named}, nil
 }
 
-// checkCluster returns the error of a cluster or a type that is not known.
 func (v *View) checkCluster(q Query) error {
 	if q.Cluster == "" && q.Type == "" {
 		return nil
@@ -312,7 +296,6 @@ func (v *View) checkCluster(q Query) error {
 	return nil
 }
 
-// checkStanding returns the error of a standing that there is not.
 func (v *View) checkStanding(named string) error {
 	known := append(ledger.ClassNames(), Retired, Moved, Excluded)
 	if named != "" && !slices.Contains(known, named) {

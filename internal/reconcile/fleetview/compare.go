@@ -13,7 +13,7 @@ import (
 type Comparison struct {
 	Workload string `json:"workload"` // the last part of the object
 	Object   string `json:"object"`
-	// Differs is set if the versions of the two are not the same.
+	// Differs is true if the versions differ.
 	Differs      bool          `json:"differs"`
 	Environments []Environment `json:"environments"`
 }
@@ -24,16 +24,16 @@ type Environment struct {
 	Runs []Run  `json:"runs"`
 }
 
-// Run is a revision, and how many clusters have it.
+// Run is a revision and the number of clusters with it.
 type Run struct {
-	Version  string `json:"version,omitempty"` // what people call the revision
+	Version  string `json:"version,omitempty"` // name of the revision
 	Revision string `json:"revision,omitempty"`
-	App      string `json:"appVersion,omitempty"` // of the application in the revision, if that is a chart
+	App      string `json:"appVersion,omitempty"` // application version, for a chart
 	Clusters int    `json:"clusters"`
 	Ready    int    `json:"ready"`
 }
 
-// Compare returns what two environments run, by the names of objects.
+// Compare compares two environments, by object.
 func (v *View) Compare(ctx context.Context, q Query) (Page[Comparison], error) {
 	if q.Environment == q.Other {
 		return Page[Comparison]{}, &QueryError{"the two environments are the same", "name another one to compare " + q.Environment + " with"}
@@ -74,7 +74,7 @@ func (v *View) Compare(ctx context.Context, q Query) (Page[Comparison], error) {
 	return newPage(all, q, func(c Comparison) string { return c.Object }), err
 }
 
-// addRun adds a revision to the last comparison, or to a new one if it is of another object.
+// addRun requires runs sorted by object.
 func addRun(all []Comparison, q Query, r ledger.Runs, version string) []Comparison {
 	if len(all) == 0 || all[len(all)-1].Object != r.Object {
 		all = append(all, Comparison{Workload: shortName(r.Object), Object: r.Object, Environments: []Environment{{q.Environment, []Run{}}, {q.Other, []Run{}}}})
@@ -87,7 +87,6 @@ func addRun(all []Comparison, q Query, r ledger.Runs, version string) []Comparis
 	return all
 }
 
-// versions returns what an environment runs: versions, and revisions that have none.
 func (e Environment) versions() []string {
 	var all []string
 	for _, r := range e.Runs {

@@ -11,24 +11,23 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// Month has the four figures of DORA for an environment in a month: see [ledger.Month].
+// Month has the DORA figures of an environment in a month.
 type Month struct {
 	Environment string `json:"environment"`
-	Month       string `json:"month"` // of UTC, as 2026-11
+	Month       string `json:"month"` // UTC, as 2026-11
 	Deployments int    `json:"deployments"`
-	// Known is of how many deployments it is known whether they failed, and Failed how many of those did.
+	// Known is the number of deployments with a known result, and Failed the number that failed.
 	Known  int `json:"known"`
 	Failed int `json:"failed"`
-	// Lead and Restore are seconds; nil if not known.
+	// Lead and Restore are seconds; missing if unknown.
 	Lead    *int `json:"leadSeconds,omitempty"`
 	Restore *int `json:"restoreSeconds,omitempty"`
 	order   int
 }
 
-// key orders months by environment and time.
 func (m Month) key() string { return fmt.Sprintf("%05d %s", m.order, m.Month) }
 
-// FindMonths returns the four figures of DORA of environments, for each month from that of a time on.
+// FindMonths returns the DORA figures of environments for each month since a time.
 func (v *View) FindMonths(ctx context.Context, q Query) (Page[Month], error) {
 	environments, err := v.selectEnvironments(ctx, q.Environment)
 	if err != nil {
@@ -54,7 +53,7 @@ func (v *View) FindMonths(ctx context.Context, q Query) (Page[Month], error) {
 	return newPage(all, q, Month.key), nil
 }
 
-// knownSeconds returns a length of time in seconds; nil for a negative one.
+// knownSeconds returns nil for a negative duration.
 func knownSeconds(d time.Duration) *int {
 	if d < 0 {
 		return nil
@@ -62,7 +61,7 @@ func knownSeconds(d time.Duration) *int {
 	return new(countSeconds(d))
 }
 
-// findDeliveries returns the outputs of an environment since the month of a time began, the oldest first.
+// findDeliveries returns outputs since the start of a month, oldest first.
 func findDeliveries(ctx context.Context, s *ledgerdb.Store, environment string, since time.Time) ([]ledger.Delivery, error) {
 	outputs, err := s.FindOutputs(ctx, environment, ledger.MonthOf(since), math.MaxInt64, math.MaxInt32)
 	if err != nil || len(outputs) == 0 {

@@ -9,21 +9,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// Drift is an object of a cluster that is not as wanted.
+// Drift is an object of a cluster that differs from what is wanted.
 type Drift struct {
 	Cluster string `json:"cluster"`
 	Type    string `json:"clusterType"`
-	Drift   string `json:"drift"` // one of the kinds of the ledger
+	Drift   string `json:"drift"` // "missing", "unwanted" or "modified"
 	Object  string `json:"object"`
-	Target  string `json:"target,omitempty"` // the deployment target that it is of, or was
+	Target  string `json:"target,omitempty"` // the deployment target
 	Message string `json:"message,omitempty"`
 }
 
 func (d Drift) key() string { return d.Cluster + " " + d.Object + " " + d.Drift }
 
-// FindDrift returns what differs on the clusters of an environment from what is wanted. A cluster that is
-// not ready has what another output wants, and not drift; only an agent knows what is missing; objects
-// that were never wanted are other people's.
+// FindDrift returns the drift of an environment. Clusters that are not ready have only
+// modifications, because they may have another output. Only an agent knows what is missing.
 func (v *View) FindDrift(ctx context.Context, q Query) (Page[Drift], error) {
 	err := v.checkPlaces(ctx, q)
 	if err != nil {

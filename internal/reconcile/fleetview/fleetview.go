@@ -1,9 +1,8 @@
-// Package fleetview answers what people ask about the clusters of all environments: from the ledger
-// in memory how they stand now, and from its store what was.
+// Package fleetview answers queries about clusters, from the ledger in memory and the history in
+// its store.
 //
-// What the package keeps true: the daemon and the commands give the same answers; a list is answered in
-// parts of at most [MaxItems], in an order that new items do not disturb; a name that is not known is an
-// error that says which ones are like it; nothing is written.
+// The daemon and the commands give the same answers. Pages have at most [MaxItems] in a stable
+// order. An unknown name is an error with similar names. Nothing is written.
 package fleetview
 
 import (
@@ -21,46 +20,43 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 )
 
-// MaxItems is how many items a part of a list has at most.
+// MaxItems limits a page.
 const MaxItems = 1000
 
-// View answers questions. Any number of goroutines may ask.
+// View answers queries. It is safe for concurrent use.
 type View struct {
 	Ledger *recorder.Recorder
-	// Ask calls question with the store.
-	Ask func(ctx context.Context, question func(*ledgerdb.Store) error) error
-	// Now is the clock by which a question about the last days is answered.
+	Ask    func(ctx context.Context, question func(*ledgerdb.Store) error) error
+	// Now is the clock for queries about recent days.
 	Now func() time.Time
 
 	memory assignedMemory
 }
 
-// Query is what a question is about. What it does not name is everything.
+// Query selects what a query is about; zero selects everything.
 type Query struct {
-	Environment, Other      string // Other is what Environment is compared with
+	Environment, Other      string
 	Type, Cluster, Workload string
-	Standing                string // only clusters that stand so
+	Standing                string
 	Since, At               time.Time
-	After                   string // the Next of the part before
+	After                   string // Next of the previous page
 	Limit                   int
 }
 
 // Page is a part of a list.
 type Page[T any] struct {
 	Items []T `json:"items"`
-	// Next is the parameter after of the next part; "" for the last one.
+	// Next is the parameter after of the next page; "" on the last.
 	Next string `json:"next,omitempty"`
 }
 
-// question is what can be asked, and the parameters that it has.
 type question struct {
 	answer             func(ctx context.Context, q Query) (any, error)
 	required, optional []string
 	title, about       string
-	of                 any // an example of the type of the answer
+	of                 any // an example of the answer's type
 }
 
-// questions returns all questions, by their names.
 func (v *View) questions() map[string]question {
 	return map[string]question{
 		"clusters": newQuestion(v.FindClusters, "The clusters, and the status of each", "What `fairlead fleet clusters` prints, environment by environment, by the names of the clusters.",
@@ -83,20 +79,19 @@ func (v *View) questions() map[string]question {
 	}
 }
 
-// newQuestion returns a question that answers with values of a type.
 func newQuestion[T any](find func(ctx context.Context, q Query) (T, error), title, about string, required []string, optional ...string) question {
 	var of T
 	return question{func(ctx context.Context, q Query) (any, error) { return find(ctx, q) }, required, optional, title, about, of}
 }
 
-// Description describes a question, for the description of the API.
+// Description describes a query for the API.
 type Description struct {
 	Name, Title, About string
-	Parameters         []string // those that it requires, and then the others
-	Answer             any      // an example of its type
+	Parameters         []string // required ones first
+	Answer             any
 }
 
-// Describe returns the descriptions of all questions, by name.
+// Describe returns the descriptions of all queries, by name.
 func Describe() (all []Description) {
 	questions := (*View)(nil).questions()
 	for _, name := range Names() {
@@ -106,11 +101,10 @@ func Describe() (all []Description) {
 	return all
 }
 
-// Names returns the names of all questions.
+// Names returns the sorted names of all queries.
 func Names() []string { return slices.Sorted(maps.Keys((*View)(nil).questions())) }
 
-// Answer answers the question of a name. The error is an *UnknownError for a name that is not known,
-// and a *QueryError for parameters that the question does not have.
+// Answer answers a query by name. Errors include *UnknownError and *QueryError.
 func (v *View) Answer(ctx context.Context, name string, values url.Values) (any, error) {
 	asked, ok := v.questions()[name]
 	if !ok {
@@ -123,21 +117,20 @@ func (v *View) Answer(ctx context.Context, name string, values url.Values) (any,
 	return asked.answer(ctx, q)
 }
 
-// UnknownError is the error for a name that is not known.
+// UnknownError is the error for an unknown name.
 type UnknownError struct {
 	Kind, Name string
 	Known      []string
 }
 
-// Error says which name is not known.
+// Error names the unknown name.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no %s %s", e.Kind, strconv.Quote(e.Name))
 }
 
-// maxListed is how many names are listed of which none is like the one that is not known.
 const maxListed = 10
 
-// Hint says which name may be meant, or which ones there are.
+// Hint suggests a similar name, or lists the known ones.
 func (e *UnknownError) Hint() string {
 	known := slices.DeleteFunc(slices.Clone(e.Known), func(name string) bool { return name == "" })
 	near := problem.DidYouMean(e.Name, known)
@@ -156,11 +149,11 @@ func (e *UnknownError) Hint() string {
 	return "fairlead fleet clusters lists all that the ledger knows"
 }
 
-// QueryError is the error for parameters that a question does not have.
+// QueryError is the error for invalid parameters.
 type QueryError struct{ text, hint string }
 
-// Error says what is wrong.
+// Error describes the mistake.
 func (e *QueryError) Error() string { return e.text }
 
-// Hint says what would be right.
+// Hint describes the correct form.
 func (e *QueryError) Hint() string { return e.hint }

@@ -8,23 +8,23 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Group is how the clusters of one group of an environment stand to its newest output.
+// Group counts the clusters of a group by their status against the newest output.
 type Group struct {
-	Name string `json:"name"` // "" for the clusters that are in none
-	// Expected are its clusters. Each is counted by one of the following.
+	Name string `json:"name"` // "" for clusters without a group
+	// Expected is the number of its clusters; the following numbers add up to it.
 	Expected    int `json:"expected"`
 	Ready       int `json:"ready"`
 	Progressing int `json:"progressing"`
 	Failed      int `json:"failed"`
 	Behind      int `json:"behind"` // have not begun
-	Other       int `json:"other"`  // silent, or not heard of
-	// Cluster is the first that failed, and Failure why; "" if none did.
+	Other       int `json:"other"`  // silent or never in touch
+	// Cluster is the first that failed, and Failure the reason; "" if none failed.
 	Cluster string `json:"cluster,omitempty"`
 	Failure string `json:"failure,omitempty"`
 }
 
-// FindGroups returns how the groups of an environment stand, by name. groups are those of clusters, by their names;
-// clusters without one come last.
+// FindGroups returns the groups of an environment by name, without a name last. groups maps
+// clusters to groups.
 func (v *View) FindGroups(ctx context.Context, environment string, groups map[string]string) ([]Group, error) {
 	found, err := v.findSituations(ctx, environment)
 	if err != nil {
@@ -51,7 +51,6 @@ func (v *View) FindGroups(ctx context.Context, environment string, groups map[st
 	return all, nil
 }
 
-// add counts a cluster.
 func (g *Group) add(s ledger.Situation, cluster, why string) {
 	g.Expected++
 	switch s.Class {

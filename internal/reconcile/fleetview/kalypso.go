@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// DeploymentState is how far clusters have got with a commit, as Kalypso's Observability Hub says it.
+// DeploymentState is the rollout progress of a commit, in the form of Kalypso's Observability Hub.
 type DeploymentState struct {
 	Total      int          `json:"total_subscribers"`
 	Succeeded  int          `json:"total_succeeded_subscribers"`
@@ -26,7 +26,6 @@ type Subscriber struct {
 	Message string `json:"status_message"`
 }
 
-// add counts a subscriber.
 func (d *DeploymentState) add(s Subscriber, succeeded, failed bool) {
 	d.Total++
 	switch {
@@ -42,9 +41,8 @@ func (d *DeploymentState) add(s Subscriber, succeeded, failed bool) {
 	}
 }
 
-// FindDeploymentState returns how far the clusters have got with a commit that apply an endpoint: a
-// repository, a branch and a folder, with slashes between them. The folder is that of a cluster type or
-// an environment in the GitOps repository, or that of a workload.
+// FindDeploymentState returns the rollout progress of a commit on an endpoint:
+// repository/branch/folder of a cluster type, an environment or a workload.
 func (v *View) FindDeploymentState(ctx context.Context, endpoint, commit string) (DeploymentState, error) {
 	d := DeploymentState{Succeeding: []Subscriber{}, Failing: []Subscriber{}, Progress: []Subscriber{}}
 	if endpoint == "" || len(endpoint) > maxParameter || ledger.ParseRevision(commit).Commit == "" {
@@ -73,13 +71,12 @@ func (v *View) FindDeploymentState(ctx context.Context, endpoint, commit string)
 	return d, err
 }
 
-// joinEndpoint returns a folder as Kalypso writes it.
+// joinEndpoint returns a folder in Kalypso's form.
 func joinEndpoint(p ledgerdb.FleetPlace, clusterType string) string {
 	return cleanEndpoint(p.Repo) + "/" + strings.TrimPrefix(path.Join("/", p.Branch, p.Folder, clusterType), "/")
 }
 
-// cleanEndpoint returns an endpoint without what makes no difference: ".git" of the repository, "./",
-// and slashes at the end.
+// cleanEndpoint removes ".git", "./" and trailing slashes.
 func cleanEndpoint(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -89,7 +86,6 @@ func cleanEndpoint(text string) string {
 	return strings.ToLower(scheme) + "://" + strings.TrimPrefix(path.Join("/", rest), "/")
 }
 
-// addOutputState counts the clusters of a type by how they stand to an output.
 func (v *View) addOutputState(ctx context.Context, p ledgerdb.FleetPlace, commit string, d *DeploymentState) error {
 	revisions, types := v.Ledger.FindTargets(p.Environment)
 	var wants ledgerdb.Wants
@@ -110,7 +106,6 @@ func (v *View) addOutputState(ctx context.Context, p ledgerdb.FleetPlace, commit
 	return nil
 }
 
-// addObjectState counts the objects of a name by what they say of a commit.
 func (v *View) addObjectState(ctx context.Context, object, commit string, d *DeploymentState) error {
 	f := ledgerdb.FleetFilter{Limit: MaxItems}
 	for {

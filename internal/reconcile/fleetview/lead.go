@@ -10,28 +10,26 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// LeadTime is how long an output took to the clusters that got something new by it.
+// LeadTime is the time that an output took to the clusters that it changed.
 type LeadTime struct {
 	Environment string    `json:"environment"`
 	Output      string    `json:"output"`
 	Base        string    `json:"base,omitempty"`
-	Authored    time.Time `json:"authored,omitzero"` // when the newest commit was made that it was rendered from
+	Authored    time.Time `json:"authored,omitzero"` // time of the newest rendered commit
 	Merged      time.Time `json:"merged"`
-	// Unknown is set if it was merged before the first output of which is known how it came to clusters.
-	// There are no numbers then.
+	// Unknown is true for outputs before the first with known arrivals; they have no numbers.
 	Unknown  bool `json:"unknown,omitempty"`
 	Clusters int  `json:"clusters"` // how many have it
-	Failed   int  `json:"failed"`   // how many failed at it at least once
-	// P50, P95 and Slowest are seconds after the merge; of those clusters that have it, and were in touch
-	// before the merge.
+	Failed   int  `json:"failed"`   // how many failed with it at least once
+	// P50, P95 and Slowest are seconds after the merge, without clusters first seen later.
 	P50     int `json:"p50Seconds,omitempty"`
 	P95     int `json:"p95Seconds,omitempty"`
 	Slowest int `json:"slowestSeconds,omitempty"`
-	// Lead is how many seconds P95 is after Authored; 0 if that is not known.
+	// Lead is the number of seconds from authored to P95; 0 if unknown.
 	Lead int `json:"leadSeconds,omitempty"`
 }
 
-// FindLeadTimes returns how long the outputs of an environment took, the newest first.
+// FindLeadTimes returns the lead times of an environment's outputs, newest first.
 func (v *View) FindLeadTimes(ctx context.Context, q Query) (Page[LeadTime], error) {
 	page := Page[LeadTime]{Items: []LeadTime{}}
 	_, err := v.selectEnvironments(ctx, q.Environment)
@@ -64,8 +62,7 @@ func (v *View) FindLeadTimes(ctx context.Context, q Query) (Page[LeadTime], erro
 	return page, err
 }
 
-// newLeadTime returns the lead time of an output. known is when the first one was merged of which is known
-// how it came to clusters; zero if of none.
+// known is the merge time of the first output with arrivals; zero for none.
 func newLeadTime(environment string, o ledgerdb.FleetOutput, known time.Time) LeadTime {
 	l := LeadTime{
 		Environment: environment, Output: o.Revision, Base: o.Base, Authored: o.Authored, Merged: o.Merged, Unknown: !isKnown(o, known),
@@ -77,11 +74,9 @@ func newLeadTime(environment string, o ledgerdb.FleetOutput, known time.Time) Le
 	return l
 }
 
-// isKnown reports whether it is known how an output came to clusters, if that is known of outputs since a time;
-// the zero time if of none.
 func isKnown(o ledgerdb.FleetOutput, since time.Time) bool {
 	return !since.IsZero() && !o.Merged.Before(since)
 }
 
-// countSeconds returns a length of time in seconds; 0 for a negative one, which is not known.
+// countSeconds returns 0 for a negative, unknown duration.
 func countSeconds(d time.Duration) int { return int(max(d, 0) / time.Second) }

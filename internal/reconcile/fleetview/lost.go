@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// returnsWithin is how long after a loss a cluster is first in touch that was known before.
+	// returnsWithin is how soon after a loss a known cluster returns.
 	returnsWithin = 24 * time.Hour
-	// toldWithin is how long after its first contact a cluster has told of all objects that it had then.
+	// toldWithin is how soon after its first contact a cluster has reported all its objects.
 	toldWithin = 10 * time.Minute
 )
 
-// markLost marks the first items of histories that may have begun before the ledger was lost. All items of a
-// history follow each other; the first may go on from the part before.
+// markLost marks the first items of histories that may have begun before the ledger was lost. The
+// first history may continue from the previous page.
 func (v *View) markLost(all []Placement, after string) {
 	loss, lost := v.Ledger.FindLoss("", time.Time{})
 	if !lost || loss.IsPending {
@@ -24,14 +24,14 @@ func (v *View) markLost(all []Placement, after string) {
 	for _, c := range v.Ledger.Clusters() {
 		known[c.Name()] = c
 	}
-	before, _ := parsePosition(after) // it was parsed before
+	before, _ := parsePosition(after) // already validated
 	for i, p := range all {
 		isFirst := p.Object != before.object || p.Cluster != before.cluster
 		before = position{object: p.Object, cluster: p.Cluster}
 		c, found := known[p.Cluster]
 		switch {
 		case !found:
-		case c.FirstSeen.Before(loss.Time): // some of it is left
+		case c.FirstSeen.Before(loss.Time): // the loss was partial
 			if p.Since.Before(loss.Time) && (p.Until.IsZero() || p.Until.After(loss.Time)) {
 				all[i].Lost = loss.Time
 			}

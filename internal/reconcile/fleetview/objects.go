@@ -10,18 +10,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
-// ClusterObject is what an object of a cluster has reported last.
+// ClusterObject is the last reported state of an object.
 type ClusterObject struct {
 	Object    string `json:"object"`
 	Phase     string `json:"phase"`
 	Revision  string `json:"revision,omitempty"`
-	Attempted string `json:"attempted,omitempty"` // what it is at work on, if that is another one
+	Attempted string `json:"attempted,omitempty"` // what it works on, if it differs
 	Message   string `json:"message,omitempty"`
 	rank      int
 }
 
-// FindObjects returns what the objects of a cluster of an environment have reported, those that failed first, and then
-// those that wait for a person to approve plans.
+// FindObjects returns a cluster's objects: failed ones first, then those that wait for approval.
 func (v *View) FindObjects(environment, cluster string) []ClusterObject {
 	all := []ClusterObject{}
 	v.Ledger.VisitObjects(environment, func(c *ledger.Cluster, object string, s ledger.State, _ time.Time) {
@@ -35,12 +34,11 @@ func (v *View) FindObjects(environment, cluster string) []ClusterObject {
 	return all
 }
 
-// rankPhase returns how soon a phase is shown.
 func rankPhase(p ledger.Phase) int {
 	return slices.Index([]ledger.Phase{ledger.Failed, ledger.Drifted, ledger.Waiting, ledger.Progressing, ledger.Suspended, ledger.Unknown, ledger.Unstated, ledger.Ready}, p)
 }
 
-// ClusterNames returns the names of all clusters that have reported, sorted.
+// ClusterNames returns the sorted names of all clusters.
 func (v *View) ClusterNames() []string {
 	var names []string
 	for _, c := range v.Ledger.Clusters() {

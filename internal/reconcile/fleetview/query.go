@@ -10,13 +10,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// maxParameter is the greatest length of a parameter, and MaxWorkloads that of one that names workloads.
+// Maximum lengths of parameters; MaxWorkloads is for lists of workloads.
 const (
 	maxParameter = 512
 	MaxWorkloads = 8 << 10
 )
 
-// parseQuery returns the query of parameters.
 func (a question) parseQuery(values url.Values) (Query, error) {
 	q := Query{Limit: MaxItems}
 	known := slices.Concat(a.required, a.optional)
@@ -44,7 +43,6 @@ func (a question) parseQuery(values url.Values) (Query, error) {
 	return q, nil
 }
 
-// set sets a parameter.
 func (q *Query) set(name, value string) (err error) {
 	switch name {
 	case "environment":
@@ -74,7 +72,6 @@ func (q *Query) set(name, value string) (err error) {
 	return err
 }
 
-// parseTime reads a time of RFC 3339, or a day.
 func parseTime(name, value string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		at, err := time.Parse(layout, value)
@@ -85,8 +82,7 @@ func parseTime(name, value string) (time.Time, error) {
 	return time.Time{}, &QueryError{fmt.Sprintf("%s is %s", name, strconv.Quote(value)), "write a time as 2026-11-23T12:00:00Z, or a day as 2026-11-23"}
 }
 
-// newPage returns the items after those of the parts before. Keys order the items, and no two are the
-// same.
+// newPage returns the page after q.After. all is sorted by unique keys.
 func newPage[T any](all []T, q Query, key func(T) string) Page[T] {
 	first := 0
 	if q.After != "" {

@@ -11,23 +11,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// Refusal is how often reports of a cluster were refused for one reason.
+// Refusal counts a cluster's refused reports for one reason.
 type Refusal struct {
-	Cluster string    `json:"cluster"` // that they claimed to be of; "" for names that no cluster has
-	Reason  string    `json:"reason"`  // one of the reasons of the ledger
+	Cluster string    `json:"cluster"` // the claimed name; "" for unknown names
+	Reason  string    `json:"reason"`  // a reason of the ledger
 	Count   int       `json:"count"`
 	Last    time.Time `json:"last"`
-	Why     string    `json:"why"` // the reason as a sentence, and what to do about it
+	Why     string    `json:"why"` // explanation with the fix
 }
 
-// key orders refusals by cluster and reason.
 func (r Refusal) key() string { return r.Cluster + " " + r.Reason }
 
-// refusedFor is for how long before now refusals are listed if a question names no time.
 const refusedFor = 7 * 24 * time.Hour
 
-// FindRefusals returns which reports were refused since a time, by cluster and reason. They are counted by
-// day, so that of the first day all count whose last one came since.
+// FindRefusals returns refusals since a time, by cluster and reason. The first day counts as a
+// whole if its last refusal is recent enough.
 func (v *View) FindRefusals(ctx context.Context, q Query) (Page[Refusal], error) {
 	err := v.checkCluster(q)
 	if err != nil {
@@ -61,8 +59,7 @@ func (v *View) FindRefusals(ctx context.Context, q Query) (Page[Refusal], error)
 	return newPage(all, q, Refusal.key), err
 }
 
-// explainRefusal returns why reports are refused, and what to do about it, as a sentence without a full
-// stop.
+// explainRefusal returns a sentence without a full stop.
 func explainRefusal(r ledger.RefusalReason) string {
 	switch r {
 	case ledger.RefusedKey:

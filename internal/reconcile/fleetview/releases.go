@@ -9,25 +9,23 @@ import (
 	"time"
 )
 
-// Release is a version of a deployment target that reached an environment.
+// Release is a version of a deployment target in an environment.
 type Release struct {
 	Target      string `json:"target"`
 	Environment string `json:"environment"`
 	Version     string `json:"version"`
-	// Since is when the first cluster ran it, and Until when the first one ran the next version; zero for the
-	// last one.
+	// Since is when the first cluster ran it; Until when the first ran the next version, or zero.
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until,omitzero"`
-	// Clusters is how many run it now, and Failed how many of them report a failure.
+	// Clusters is the number that run it now, and Failed how many of them report a failure.
 	Clusters int `json:"clusters"`
 	Failed   int `json:"failed,omitempty"`
 }
 
-// maxReleaseParts is how many parts of a history are read for releases.
 const maxReleaseParts = 5
 
-// FindReleases returns the versions that a deployment target had in each environment, the newest first, and
-// whether there may be more than were read. There are none of a target that no cluster has reported.
+// FindReleases returns the versions of a target by environment, newest first, and whether there may
+// be more; none without reports.
 func (v *View) FindReleases(ctx context.Context, target string) (all []Release, more bool, err error) {
 	found := releases{target: target, ran: map[string]map[string]bool{}, last: map[string]string{}}
 	q := Query{Workload: target, Limit: MaxItems}
@@ -51,16 +49,15 @@ func (v *View) FindReleases(ctx context.Context, target string) (all []Release, 
 	return found.list(), q.After != "", nil
 }
 
-// releases collects the versions of a deployment target, cluster by cluster.
+// releases requires placements cluster by cluster.
 type releases struct {
 	target string
 	starts []releaseStart
-	runs   []Placement                // what lasts
-	ran    map[string]map[string]bool // the versions that an object of a cluster has had
-	last   map[string]string          // the last of them
+	runs   []Placement                // current ones
+	ran    map[string]map[string]bool // versions by object of a cluster
+	last   map[string]string          // last version by object of a cluster
 }
 
-// releaseStart is when a cluster began to run a version; again is set if it had run it before.
 type releaseStart struct {
 	environment, version string
 	at                   time.Time
@@ -88,7 +85,7 @@ func (r *releases) add(p Placement) {
 	r.ran[key][version], r.last[key] = true, version
 }
 
-// list returns the releases, the newest first. A cluster that gets a version which others have had already is none.
+// list returns releases, newest first. Further clusters with a version are not a new release.
 func (r *releases) list() []Release {
 	slices.SortStableFunc(r.starts, func(a, b releaseStart) int { return a.at.Compare(b.at) })
 	all, last, known := []Release{}, map[string]int{}, map[[2]string]bool{}

@@ -11,25 +11,24 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// PastRun is how many clusters had reported the same of what applies their output.
+// PastRun counts clusters with the same reported state.
 type PastRun struct {
 	Phase    string `json:"phase"`
 	Revision string `json:"revision,omitempty"`
-	// Version is what people call the revision; "" if nothing says it.
+	// Version is the name of the revision; "" if unknown.
 	Version  string `json:"version,omitempty"`
 	Clusters int    `json:"clusters"`
 }
 
-// PastCluster is a cluster, and what it had reported at a time of what applies its output.
+// PastCluster is the past state of a cluster's platform object.
 type PastCluster struct {
-	Environment, Type string // where it belonged then
+	Environment, Type string
 	PastRun
 }
 
-// FindPastClusters returns the clusters of all environments that had reported by a time what applies their output, as far
-// as the ledger has kept it.
+// FindPastClusters returns all clusters that had reported by a time, as far as stored.
 func (v *View) FindPastClusters(ctx context.Context, at time.Time) (all []PastCluster, err error) {
-	platforms, objects := map[string]string{}, map[string]bool{} // the first by the names of clusters
+	platforms, objects := map[string]string{}, map[string]bool{}
 	for _, c := range v.Ledger.Clusters() {
 		if c.Platform != "" {
 			platforms[c.Name()], objects[c.Platform] = c.Platform, true
@@ -57,8 +56,7 @@ func (v *View) FindPastClusters(ctx context.Context, at time.Time) (all []PastCl
 	return all, err
 }
 
-// CountPastRuns returns what clusters had reported that are of an environment, and of a type unless that is "", the most
-// frequent first.
+// CountPastRuns counts clusters of an environment and type, most frequent first; type "" is any.
 func CountPastRuns(all []PastCluster, environment, clusterType string) []PastRun {
 	counts := map[PastRun]int{}
 	for _, c := range all {
@@ -69,7 +67,6 @@ func CountPastRuns(all []PastCluster, environment, clusterType string) []PastRun
 	return sortRuns(counts)
 }
 
-// sortRuns returns what clusters had reported, the most frequent first.
 func sortRuns(counts map[PastRun]int) (runs []PastRun) {
 	for run, n := range counts {
 		run.Clusters = n
@@ -81,8 +78,8 @@ func sortRuns(counts map[PastRun]int) (runs []PastRun) {
 	return runs
 }
 
-// FindPastTargetRuns returns what the clusters of a type had reported at a time of the objects of a deployment target,
-// as far as the ledger has kept it; nothing if no cluster ever had it. Of a cluster with several objects each counts.
+// FindPastTargetRuns returns the past states of a target on a cluster type, as far as stored;
+// nothing if it never ran. It counts each object of a cluster.
 func (v *View) FindPastTargetRuns(ctx context.Context, environment, clusterType, target string, at time.Time) ([]PastRun, error) {
 	counts := map[PastRun]int{}
 	q := Query{Environment: environment, Type: clusterType, Workload: target, At: at, Limit: MaxItems}

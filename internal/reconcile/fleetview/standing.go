@@ -14,19 +14,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
-// Standing is how the clusters of an environment stand to its newest output.
+// Standing counts an environment's clusters by their status against its newest output.
 type Standing struct {
 	Environment string    `json:"environment"`
 	Output      string    `json:"output,omitempty"` // the commit
-	Base        string    `json:"base,omitempty"`   // the commit of the base that it was rendered from
+	Base        string    `json:"base,omitempty"`   // the commit of the base it was rendered from
 	Merged      time.Time `json:"merged,omitzero"`
-	// Expected are the clusters that there should be: those that were in touch, or as many as the
-	// control plane says. Each is of one of the classes below.
+	// Expected is the number of known clusters, or that in the control plane. Each is in one of the
+	// classes below.
 	Expected    int `json:"expected"`
 	Ready       int `json:"ready"`
 	Progressing int `json:"progressing"`
-	// Waiting are those at work that wait for a person to approve plans, and Drifted those that failed only because
-	// resources were changed since they were applied.
+	// Waiting counts progressing clusters that wait for approval of plans, and Drifted failed ones
+	// with only drift.
 	Waiting   int `json:"waiting"`
 	Drifted   int `json:"drifted"`
 	Behind    int `json:"behind"`
@@ -36,16 +36,16 @@ type Standing struct {
 	Unproven  int `json:"unproven"`
 	Unheard   int `json:"unheard"`
 	Contested int `json:"contested"`
-	Agents    int `json:"agents"` // how many of them an agent reports of
-	// P95 is how many seconds after the merge 95% of the clusters that get something new by the output
-	// were ready; 0 if they are not, or were not in touch before it.
+	Agents    int `json:"agents"` // how many have an agent
+	// P95 is the number of seconds after the merge when 95% of the changed clusters were ready; 0
+	// if they are not, or unknown.
 	P95 int `json:"p95Seconds,omitempty"`
 }
 
-// Other returns how many clusters are of the classes that are counted together where there is little room.
+// Other counts the classes that summaries combine.
 func (s Standing) Other() int { return s.Unknown + s.Unproven + s.Unheard + s.Contested }
 
-// Summary returns how many clusters are ready, and how many of the others stand in which way.
+// Summary returns the counts as one line.
 func (s Standing) Summary() string {
 	lines := fmt.Sprintf("%d of %s ready", s.Ready, text.Count(s.Expected, "cluster"))
 	waits := stackview.Waits
@@ -65,21 +65,20 @@ func (s Standing) Summary() string {
 	return lines
 }
 
-// FindStandings returns how the clusters of each environment stand.
+// FindStandings returns the standing of each environment.
 func (v *View) FindStandings(ctx context.Context, q Query) (Page[Standing], error) {
 	page := Page[Standing]{Items: []Standing{}}
 	err := v.visitStandings(ctx, q.Environment, func(s Standing, _ situations) { page.Items = append(page.Items, s) })
 	return page, err
 }
 
-// Overview is how the clusters of an environment stand, and which are not ready.
+// Overview is a Standing with clusters that are not ready.
 type Overview struct {
 	Standing
 	Laggards Page[Laggard]
 }
 
-// FindOverviews returns how the clusters of each environment stand, and of each a number of those that are
-// not ready.
+// FindOverviews returns overviews with at most limit clusters that are not ready.
 func (v *View) FindOverviews(ctx context.Context, limit int) (all []Overview, err error) {
 	err = v.visitStandings(ctx, "", func(s Standing, found situations) {
 		all = append(all, Overview{s, newPage(newLaggards(found, Query{}), Query{Limit: limit}, Laggard.key)})
@@ -87,7 +86,6 @@ func (v *View) FindOverviews(ctx context.Context, limit int) (all []Overview, er
 	return all, err
 }
 
-// visitStandings calls visit with how the clusters of an environment stand, or of each if none is named.
 func (v *View) visitStandings(ctx context.Context, named string, visit func(Standing, situations)) error {
 	environments, err := v.selectEnvironments(ctx, named)
 	if err != nil {
@@ -110,7 +108,6 @@ func (v *View) visitStandings(ctx context.Context, named string, visit func(Stan
 	return nil
 }
 
-// addPercentile sets how long 95% of the clusters took, if they are ready.
 func (v *View) addPercentile(ctx context.Context, s *Standing) error {
 	if 100*s.Ready < 95*s.Expected {
 		return nil
@@ -124,7 +121,6 @@ func (v *View) addPercentile(ctx context.Context, s *Standing) error {
 	})
 }
 
-// newStanding counts how clusters stand.
 func newStanding(environment string, of situations) Standing {
 	newest := of.wants.Newest
 	s := Standing{Environment: environment, Output: newest.Revision, Base: of.wants.Base, Merged: newest.Merged, Expected: len(of.all)}
@@ -148,26 +144,25 @@ func newStanding(environment string, of situations) Standing {
 	return s
 }
 
-// Laggard is a cluster that is not ready, or some that were never in touch.
+// Laggard is a cluster that is not ready, or several that were never in touch.
 type Laggard struct {
-	Cluster  string `json:"cluster,omitempty"` // "" for those that were never in touch, and are not listed by name
+	Cluster  string `json:"cluster,omitempty"` // "" if never in touch and not listed by name
 	Type     string `json:"clusterType"`
-	Clusters int    `json:"clusters"` // how many these are
+	Clusters int    `json:"clusters"` // how many clusters it stands for
 	Standing string `json:"standing"`
-	// Cause is one of the causes of the ledger, and Why says it as a sentence.
+	// Cause is a cause of the ledger, and Why describes it in a sentence.
 	Cause string `json:"cause"`
 	Why   string `json:"why"`
-	// Object shows the cause, and has done so since a time.
+	// Object is the object that shows the cause since that time.
 	Object   string    `json:"object,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	LastSeen time.Time `json:"lastSeen,omitzero"`
 	order    ledger.Cause
 }
 
-// key orders those that are not ready by what a person can do about it.
 func (l Laggard) key() string { return fmt.Sprintf("%02d %s %s", l.order, l.Cluster, l.Type) }
 
-// FindBehind returns the clusters of an environment that are not ready, and why.
+// FindBehind returns the clusters of an environment that are not ready.
 func (v *View) FindBehind(ctx context.Context, q Query) (Page[Laggard], error) {
 	_, err := v.selectEnvironments(ctx, q.Environment)
 	if err == nil {
@@ -183,10 +178,9 @@ func (v *View) FindBehind(ctx context.Context, q Query) (Page[Laggard], error) {
 	return newPage(newLaggards(found, q), q, Laggard.key), nil
 }
 
-// newLaggards returns those that are not ready, in the order of their keys.
 func newLaggards(of situations, q Query) []Laggard {
 	all := []Laggard{}
-	unheard := map[string]int{} // by type, where they are among all
+	unheard := map[string]int{} // index in all, by type
 	for _, s := range of.all {
 		name := s.Listed
 		if s.Cluster != nil {

@@ -10,12 +10,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// unheardMark begins the objects in the positions of clusters that were never in touch: these come behind
-// all that clusters report.
+// unheardMark sorts clusters that were never in touch after all others.
 const unheardMark = "~"
 
-// addUnheard adds to the last page of what clusters report those that are expected by name, should run the
-// workload, and were never in touch.
+// addUnheard adds listed clusters that should run the workload, but were never in touch, to the
+// last page.
 func (v *View) addUnheard(ctx context.Context, q Query, page Page[Placement]) (Page[Placement], error) {
 	all, err := v.findUnheard(ctx, q)
 	if err != nil {
@@ -40,8 +39,6 @@ func (v *View) addUnheard(ctx context.Context, q Query, page Page[Placement]) (P
 	return page, nil
 }
 
-// findUnheard returns the clusters that were never in touch with the objects of a workload that they should
-// have, sorted by object and cluster.
 func (v *View) findUnheard(ctx context.Context, q Query) ([]Placement, error) {
 	environments, err := v.selectEnvironments(ctx, q.Environment)
 	if err != nil {
@@ -75,7 +72,6 @@ func (v *View) findUnheard(ctx context.Context, q Query) ([]Placement, error) {
 	return all, nil
 }
 
-// findWantedTypes returns the objects of a workload that clusters of each type of an environment should have.
 func (v *View) findWantedTypes(ctx context.Context, environment, workload string) (map[string][]string, error) {
 	types := map[string][]string{}
 	err := v.Ask(ctx, func(s *ledgerdb.Store) error {

@@ -13,32 +13,32 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
-// Placement is what an object of a cluster says, or said in a time.
+// Placement is a state of an object on a cluster.
 type Placement struct {
 	Cluster     string `json:"cluster"` // its name at that time
 	Environment string `json:"environment"`
 	Type        string `json:"clusterType"`
 	Object      string `json:"object"`
-	// Version is what people call the revision that runs; "" if nothing says it.
+	// Version is the name of the running revision; "" if unknown.
 	Version  string `json:"version,omitempty"`
 	Revision string `json:"revision,omitempty"`
-	// App is the version of the application in the revision, if that is a chart; "" if it is not known.
+	// App is the application version, for a chart; "" if unknown.
 	App       string    `json:"appVersion,omitempty"`
-	Attempted string    `json:"attempted,omitempty"` // what it is at work on, if that is another one
+	Attempted string    `json:"attempted,omitempty"` // what it works on, if it differs
 	Phase     string    `json:"phase"`
 	Since     time.Time `json:"since,omitzero"`
 	Until     time.Time `json:"until,omitzero"` // zero while it lasts
 	Message   string    `json:"message,omitempty"`
-	// Plan is the plan that waits for a person, or a plan of destruction that was applied.
+	// Plan is the plan that waits for approval, or an applied destroy plan.
 	Plan ledger.Plan `json:"plan,omitzero"`
-	Late bool        `json:"late,omitempty"` // of a history: it was told of afterwards
-	// Lost is when the ledger was lost, of the first that a history has since: what was before may be
-	// missing. It is zero if nothing was lost.
+	Late bool        `json:"late,omitempty"` // in a history: reported afterwards
+	// Lost is the time when the ledger was lost, on the first item since then: earlier ones may be
+	// missing. It is zero otherwise.
 	Lost time.Time `json:"lost,omitzero"`
 }
 
-// FindPlacements returns where a workload runs, or ran at a time. Behind what clusters report of the present
-// are the clusters that are expected by name, should run it, and were never in touch.
+// FindPlacements returns where a workload runs, or ran at a time. Listed clusters that were never
+// in touch come last.
 func (v *View) FindPlacements(ctx context.Context, q Query) (Page[Placement], error) {
 	page, err := v.findPlacements(ctx, q, func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error) {
 		if q.At.IsZero() {
@@ -52,8 +52,8 @@ func (v *View) FindPlacements(ctx context.Context, q Query) (Page[Placement], er
 	return v.addUnheard(ctx, q, page)
 }
 
-// FindHistories returns what a workload ran, cluster by cluster, the oldest first. The time in which a plan waits is one
-// item, whatever else is applied meanwhile, unless a part of the list ends in it.
+// FindHistories returns what a workload ran, by cluster, oldest first. The wait for a plan is one
+// item, unless a page ends in it.
 func (v *View) FindHistories(ctx context.Context, q Query) (Page[Placement], error) {
 	page, err := v.findPlacements(ctx, q, func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error) {
 		return s.FindHistories(ctx, object, f)
@@ -63,7 +63,7 @@ func (v *View) FindHistories(ctx context.Context, q Query) (Page[Placement], err
 	return page, err
 }
 
-// joinWaits returns a history in which a wait that continues with another commit is one item with it.
+// joinWaits joins a wait that continues with another commit.
 func joinWaits(all []Placement) []Placement {
 	joined := all[:0]
 	for _, p := range all {
@@ -78,13 +78,12 @@ func joinWaits(all []Placement) []Placement {
 	return joined
 }
 
-// isContinuedBy reports whether an item of a history goes on waiting for the approval of the same plan in the next item.
 func (p Placement) isContinuedBy(next Placement) bool {
 	return p.Phase == stackview.Waits && next.Phase == p.Phase && next.Plan == p.Plan && next.Object == p.Object && next.Cluster == p.Cluster &&
 		next.Lost.IsZero() && p.Until.Equal(next.Since)
 }
 
-// FindSpans returns what an object of a cluster has said in times that began after one, the oldest first.
+// FindSpans returns an object's spans that began after a time, oldest first.
 func (v *View) FindSpans(ctx context.Context, environment, cluster, object string, after time.Time) (spans []ledger.Span, err error) {
 	err = v.Ask(ctx, func(s *ledgerdb.Store) error {
 		f := ledgerdb.FleetFilter{Environment: environment, Cluster: cluster, After: cluster, AfterTime: after, Limit: MaxItems}
@@ -103,10 +102,8 @@ func (v *View) FindSpans(ctx context.Context, environment, cluster, object strin
 	return spans, err
 }
 
-// spanFinder returns the spans of an object that a question is about.
 type spanFinder func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error)
 
-// findPlacements returns what the objects of a workload say, one object after the other.
 func (v *View) findPlacements(ctx context.Context, q Query, find spanFinder) (Page[Placement], error) {
 	page := Page[Placement]{Items: []Placement{}}
 	err := v.checkPlaces(ctx, q)
@@ -152,7 +149,6 @@ func (v *View) findPlacements(ctx context.Context, q Query, find spanFinder) (Pa
 	return page, err
 }
 
-// checkPlaces returns the error of an environment, a type or a cluster that is not known.
 func (v *View) checkPlaces(ctx context.Context, q Query) error {
 	_, err := v.selectEnvironments(ctx, q.Environment)
 	if err == nil {
@@ -161,13 +157,12 @@ func (v *View) checkPlaces(ctx context.Context, q Query) error {
 	return err
 }
 
-// position is where the next part of a list begins.
 type position struct {
 	object, cluster string
 	since           time.Time
 }
 
-// String returns a position as a parameter.
+// String encodes a position as a parameter.
 func (p position) String() string {
 	return fmt.Sprintf("%s %s %d", p.object, p.cluster, p.since.Unix())
 }
@@ -186,9 +181,8 @@ func parsePosition(text string) (position, error) {
 	return position{}, &QueryError{fmt.Sprintf("after is %s", strconv.Quote(text)), "it is the next of the part before"}
 }
 
-// findObjects returns the names of the objects of a workload, or of several with commas between them,
-// sorted: those of the deployment target of that name, or else the object of that name, or those whose last
-// part it is. It is an error if nothing has any of the names.
+// findObjects returns the sorted objects of workloads, separated by commas: those of a target, or
+// else with that full name or last part.
 func findObjects(ctx context.Context, s *ledgerdb.Store, workloads string) ([]string, error) {
 	wanted, found := map[string]bool{}, []string{}
 	for workload := range strings.SplitSeq(workloads, ",") {
@@ -227,16 +221,15 @@ func findObjects(ctx context.Context, s *ledgerdb.Store, workloads string) ([]st
 	return nil, &UnknownError{"workload", workloads, slices.Compact(known)}
 }
 
-// shortName returns the last part of the name of an object.
 func shortName(object string) string { return object[strings.LastIndexByte(object, '/')+1:] }
 
-// versionNames knows what people call revisions, as far as it was asked.
+// versionNames caches names of revisions.
 type versionNames struct {
 	store *ledgerdb.Store
 	known map[[2]string]string // by object and revision
 }
 
-// find returns what people call a revision of an object; "" if nothing says it.
+// find returns "" if unknown.
 func (n versionNames) find(ctx context.Context, object, revision string) (string, error) {
 	commit := ledger.ParseRevision(revision).Commit
 	if commit == "" {
@@ -260,7 +253,6 @@ func (n versionNames) newPlacement(ctx context.Context, object string, s ledgerd
 	}, err
 }
 
-// phaseWord returns the phase of an object as people read it.
 func phaseWord(object string, p ledger.Phase, message string) string {
 	if p == ledger.Failed && strings.HasPrefix(object, "Terraform/") {
 		return stackview.ReadPhase(p.String(), message, ledger.Plan{})

@@ -9,14 +9,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
-// causeWords are what people call a cluster that is not ready by a cause, as they call the components of stacks.
+// causeWords are the words that stacks use for the same causes.
 var causeWords = map[string]string{ledger.CauseApproval.String(): stackview.Waits, ledger.CauseDrift.String(): stackview.Drifted}
 
-// Word returns what people call the standing of a cluster that is not ready.
+// Word returns the standing for people.
 func (l Laggard) Word() string { return cmp.Or(causeWords[l.Cause], l.Standing) }
 
-// explainSituation returns why a cluster is not ready, as a sentence without a full stop; "" for one
-// that is.
+// explainSituation returns a sentence without a full stop, or "" if ready.
 func explainSituation(s ledger.Situation, of situations) string {
 	if s.Class == ledger.ClassReady {
 		return ""
@@ -54,7 +53,6 @@ func explainSituation(s ledger.Situation, of situations) string {
 	return explainClass(s, of)
 }
 
-// explainContest returns that two clusters report under one name, and what can be done about it.
 func explainContest(c *ledger.Cluster, of ledger.Contest) string {
 	switch {
 	case of.Object != "":
@@ -65,7 +63,6 @@ func explainContest(c *ledger.Cluster, of ledger.Contest) string {
 	return fmt.Sprintf("two clusters report under its name, with the uids %s and %s", of.UID, of.Rival)
 }
 
-// explainClass returns why a cluster is not ready whose objects do not say it.
 func explainClass(s ledger.Situation, of situations) string {
 	switch {
 	case of.wants.Newest.Revision == "":
@@ -88,7 +85,7 @@ func explainClass(s ledger.Situation, of situations) string {
 	return fmt.Sprintf("it has %s, which is not one of ours", s.Platform.Target())
 }
 
-// isAbandoned reports whether a cluster has what its branch held before that was rewritten, and not since.
+// isAbandoned reports whether a cluster has an output from before the branch was rewritten.
 func isAbandoned(s ledger.Situation, of situations) bool {
 	at, known := of.wants.Outputs.Find(s.Platform.Target())
 	return known && at.Abandoned[s.Type]

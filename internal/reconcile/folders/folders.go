@@ -1,16 +1,15 @@
-// Package folders promotes where environments are folders of plain repositories, without a
-// control plane: it makes a folder hold what another one holds, by one stable pull request.
+// Package folders promotes between folders of plain repositories, without a control plane: it
+// copies one folder to another, by one stable pull request.
 //
-// What the package keeps true:
-//   - The copy is byte for byte, modes and deletions included, but for what belongs to one
-//     cluster: folders called flux-system, and what the target's .fairlead-keep names
-//     (in the syntax of .gitignore), are neither brought nor changed nor removed.
-//   - Outside of the target folder nothing changes.
-//   - It does nothing when the folder holds that already. A pull request whose change is
-//     wanted no more is withdrawn, and one that a person has closed stays closed until
-//     what it proposes is another change.
-//   - It moves its own branch only, and only while no other author has committed to it.
-//   - The same two folders give the same commit, so that two that race do the same.
+// Invariants:
+//   - The copy is byte for byte, including modes and deletions. Files of one cluster are never
+//     copied, changed or removed: folders named flux-system, and paths in the target's
+//     .fairlead-keep, which has the syntax of .gitignore.
+//   - Nothing outside the target folder changes.
+//   - It does nothing if the folders are equal. An obsolete pull request is withdrawn. A closed one
+//     stays closed until the change differs.
+//   - It moves only its own branch, and only without commits of other authors.
+//   - The same folders give the same commit, even in concurrent processes.
 package folders
 
 import (
@@ -28,11 +27,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// KeepFile names, in the target folder, what of it is left alone.
+// KeepFile lists paths of the target folder to leave alone.
 const KeepFile = ".fairlead-keep"
 
-// alwaysKept is left alone whatever the target says; its own file is the last word, so that
-// nothing can take it back.
+// alwaysKept comes after the target's own patterns, which cannot override it.
 const alwaysKept = "flux-system/\n/" + KeepFile + "\n"
 
 // Location is a folder of a branch of a repository.
@@ -42,7 +40,7 @@ type Location struct {
 	Folder string // "" for the root
 }
 
-// String returns "folder of branch", for people.
+// String returns a human-readable location.
 func (p Location) String() string { return p.describe(func(name string) string { return name }) }
 
 func (p Location) describe(quote func(string) string) string {
@@ -52,27 +50,24 @@ func (p Location) describe(quote func(string) string) string {
 	return quote(p.Folder) + " of branch " + quote(p.Branch)
 }
 
-// Copy is what making one folder hold what another one holds comes to.
+// Copy is a planned copy.
 type Copy struct {
 	From, To Location
-	// Before is what the target folder holds, After what it is to hold. They have the
-	// content of files that differ, and of the others the ids.
+	// Before and After are the target folder's contents. Only differing files are loaded.
 	Before, After tree.Tree
-	// Kept counts the files of the target that are left alone, Skipped those of the
-	// source that are not brought.
+	// Kept counts files kept in the target, and Skipped those not copied from the source.
 	Kept, Skipped int
-	// LastChange is the commit that gave the source folder what it holds.
+	// LastChange is the last commit that changed the source folder.
 	LastChange git.CommitInfo
 
 	head string // of the target branch
 	when time.Time
 }
 
-// IsEmpty reports whether there is nothing to do.
+// IsEmpty reports whether nothing changes.
 func (c Copy) IsEmpty() bool { return tree.Equal(c.Before, c.After) }
 
-// PlanCopy reads both folders, and says what is to be done. It refuses folders of which one
-// is in the other, and a source without a file.
+// PlanCopy reads both folders. It refuses nested folders and an empty source.
 func PlanCopy(from, to Location) (Copy, error) {
 	c := Copy{From: from, To: to}
 	for _, p := range []*Location{&c.From, &c.To} {
@@ -112,7 +107,6 @@ func PlanCopy(from, to Location) (Copy, error) {
 	return c, err
 }
 
-// cleanFolder returns a folder as trees have it.
 func cleanFolder(folder string) (string, error) {
 	clean := path.Clean(strings.TrimSuffix(folder, "/"))
 	if clean == "." {
@@ -124,7 +118,6 @@ func cleanFolder(folder string) (string, error) {
 	return clean, nil
 }
 
-// checkApart refuses folders of one branch of which one is in the other.
 func (c Copy) checkApart() error {
 	if giturl.Normalize(c.From.Remote.URL()) != giturl.Normalize(c.To.Remote.URL()) || c.From.Branch != c.To.Branch {
 		return nil
@@ -152,11 +145,9 @@ func headOf(p Location) (string, error) {
 	return commit, err
 }
 
-// maxHistory bounds how far back the commit is looked for that a folder is of.
 const maxHistory = 1000
 
-// composeTrees finds out what the target is to hold: by ids first, and then with the content
-// of what differs.
+// composeTrees compares by ids, then loads the content of differing files.
 func (c *Copy) composeTrees(fromHead string) error {
 	from, err := readFolder(c.From, fromHead)
 	if err != nil {
@@ -201,7 +192,7 @@ func readFolder(p Location, commit string) (tree.Tree, error) {
 	return t.Sub(p.Folder), err
 }
 
-// mergeTrees returns the files of the source, and those of the target that are left alone.
+// mergeTrees combines files of the source with kept ones of the target.
 func (c *Copy) mergeTrees(source, target tree.Tree, kept func(string) bool) (tree.Tree, error) {
 	var b tree.Builder
 	c.Kept, c.Skipped = 0, 0
@@ -231,7 +222,7 @@ func (c *Copy) mergeTrees(source, target tree.Tree, kept func(string) bool) (tre
 	return b.Tree(), nil
 }
 
-// branchName is ours, and the same for the same two places. The readable part may be cut.
+// branchName is unique for the two locations. The readable part may be cut.
 func (c Copy) branchName(prefix string) string {
 	const most = 60
 	words := strings.FieldsFunc(c.From.Branch+"/"+c.From.Folder+"/to/"+c.To.Branch+"/"+c.To.Folder, func(r rune) bool {

@@ -17,13 +17,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// Result is what has become of a copy.
+// Result is the result of a copy.
 type Result struct {
 	State publish.State // in-sync, proposed or declined
-	Pull  forge.Pull    // the zero Pull if it is in sync
+	Pull  forge.Pull    // zero if in sync
 }
 
-// locationsDigest names the two places.
 func (c Copy) locationsDigest() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		giturl.Normalize(c.From.Remote.URL()), c.From.Branch, c.From.Folder, c.To.Branch, c.To.Folder,
@@ -31,11 +30,10 @@ func (c Copy) locationsDigest() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// trailerLine is the last line of our commits, by which we know them.
+// trailerLine identifies our commits.
 func (c Copy) trailerLine() string { return "Fairlead-Copy: " + c.locationsDigest() }
 
-// Propose makes a pull request of the copy, or has the one that there is say it. If there
-// is nothing to do, one that is open is withdrawn.
+// Propose opens or edits the pull request of the copy, or withdraws it if nothing changes.
 func (c Copy) Propose(ctx context.Context, o publish.Options, reason string) (Result, error) {
 	ours := c.branchName(o.Prefix)
 	if c.IsEmpty() {
@@ -45,7 +43,7 @@ func (c Copy) Propose(ctx context.Context, o publish.Options, reason string) (Re
 		Branch: c.To.Branch, Head: c.head, Folders: map[string]tree.Tree{c.To.Folder: c.After}, When: c.when,
 		Message: fmt.Sprintf("%s\n\nFrom %s of %s, commit %s\n", c.pullTitle(), c.From, c.From.Remote.URL(), c.LastChange.ID),
 	}
-	if reason != "" { // in one line, so that none of what people write is a trailer
+	if reason != "" { // on one line, so that it cannot be a trailer
 		e.Message += fmt.Sprintf("\n%s\n", text.OneLine(reason))
 	}
 	e.Message += fmt.Sprintf("\n%s\n", c.trailerLine())
@@ -60,7 +58,7 @@ func (c Copy) Propose(ctx context.Context, o publish.Options, reason string) (Re
 	return Result{publish.Proposed, pull}, nil
 }
 
-// Changes returns the files that are added, changed and removed, each sorted.
+// Changes returns the sorted files that are added, changed and removed.
 func (c Copy) Changes() (added, changed, removed []string) {
 	for change := range tree.Diff(c.Before, c.After) {
 		switch {
@@ -75,7 +73,7 @@ func (c Copy) Changes() (added, changed, removed []string) {
 	return added, changed, removed
 }
 
-// Summary returns in one line how many files differ.
+// Summary returns the number of differing files in one line.
 func (c Copy) Summary() string {
 	if c.IsEmpty() {
 		return "no difference"
@@ -89,7 +87,6 @@ func (c Copy) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// changeList is the files of one kind of change.
 type changeList struct {
 	sign, word string
 	files      []string
@@ -100,8 +97,7 @@ func (c Copy) changeLists() []changeList {
 	return []changeList{{"+", "added", added}, {"~", "changed", changed}, {"-", "removed", removed}}
 }
 
-// Text is the report for a terminal; with lines, also what changes line by line. Texts of
-// the repositories are as they are: the caller that prints it makes them harmless.
+// Text returns a report for a terminal, with a diff if lines is set. The caller must escape it.
 func (c Copy) Text(lines bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s → %s: %s\n", c.From, c.To, c.Summary())
@@ -127,14 +123,12 @@ func (c Copy) pullTitle() string {
 }
 
 const (
-	// maxListed bounds the files that a pull request names of each kind.
 	maxListed = 50
-	// maxLines bounds the lines that it shows, in bytes; all forges take more.
+	// maxLines limits the diff, in bytes; all forges allow more.
 	maxLines = 40_000
 )
 
-// pullBody returns the text of the pull request: a function of what the folders hold, so that
-// one that was closed is known by it.
+// pullBody depends only on contents, to recognize a closed pull request.
 func (c Copy) pullBody(reason string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Merging this makes %s hold what %s holds since commit %s (%s).\n", c.To.describe(forge.CodeSpan), c.From.describe(forge.CodeSpan), forge.CodeSpan(c.LastChange.ID),
@@ -161,7 +155,6 @@ func (c Copy) pullBody(reason string) string {
 	return b.String()
 }
 
-// writeDiff shows what changes line by line, folded, as long as there is room.
 func (c Copy) writeDiff(b *strings.Builder) {
 	var diff strings.Builder
 	for piece := range impact.UnifiedDiff(c.Before, c.After, 3) {
@@ -179,5 +172,5 @@ func (c Copy) writeDiff(b *strings.Builder) {
 	fmt.Fprintf(b, "\n<details><summary>Line by line</summary>\n\n%sdiff\n%s%s\n\n</details>\n", fence, shown, fence)
 }
 
-// mention is what some forges follow in code as well.
+// mention matches what some forges link even in code.
 var mention = regexp.MustCompile(`@(\w)`)

@@ -7,17 +7,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Deployment is a commit of the base whose output was merged for an environment that had another one.
+// Deployment is a merged output with a new commit of the base.
 type Deployment struct {
 	Commit   string
 	Merged   time.Time
-	Authored time.Time // when the commit was made; zero if it is not known
+	Authored time.Time // zero if unknown
 }
 
-// ListDeliveries returns the deployments of an environment, the oldest first, as deliveries of which Git knows how they
-// went: one has failed if a rollback took the environment back behind it, and arrives when its output is merged. What
-// a rollback deploys has no lead time, since its commit was there before. Promotions and rollbacks without an output
-// that was merged do not count. Entries are in the order of Sort.
+// ListDeliveries returns an environment's deployments as deliveries, oldest first, from entries in
+// the order of Sort. One has failed if it was rolled back, and arrives with the merge. A rollback
+// has no lead time, because its commit is old. Actions without a merged output do not count.
 func ListDeliveries(entries []Entry, deployments []Deployment, environment string) []ledger.Delivery {
 	given := slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool {
 		return e.Environment != environment || e.To == "" || e.Action != PromoteAction && e.Action != RollbackAction
@@ -26,7 +25,7 @@ func ListDeliveries(entries []Entry, deployments []Deployment, environment strin
 	var all []ledger.Delivery
 	for i, d := range deployments {
 		one := ledger.Delivery{Merged: d.Merged, Authored: d.Authored, Known: true, Slowest: -1, FirstFailed: -1}
-		// Each is of the first that is left and gave the environment its commit: the clocks of forges are not ours.
+		// Use the first remaining entry with the commit: clocks of forges may differ from ours.
 		of := slices.IndexFunc(given, func(e Entry) bool { return e.To == d.Commit })
 		if of >= 0 {
 			if given[of].Action == RollbackAction {
@@ -40,8 +39,7 @@ func ListDeliveries(entries []Entry, deployments []Deployment, environment strin
 	return all
 }
 
-// markTakenBack marks the deliveries that a rollback to a commit took back: those since the environment had it, or the
-// last one if that is not known.
+// markTakenBack marks the deliveries since a commit, or the last one if it is unknown.
 func markTakenBack(all []ledger.Delivery, deployments []Deployment, commit string) {
 	for i := len(all) - 1; i >= 0 && deployments[i].Commit != commit; i-- {
 		all[i].TakenBack = true

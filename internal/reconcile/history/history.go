@@ -1,9 +1,8 @@
-// Package history reads from Git alone what people and Fairlead did to environments: which commit was
-// promoted, held, approved or frozen, when, by whom and why.
+// Package history reads from Git what people and Fairlead did to environments: promotions, holds,
+// approvals and freezes, with time, author and reason.
 //
-// What the package keeps true: what is read is in the messages of commits that Fairlead and its commands
-// write, and in nothing else, so that every clone of the control plane has the same history; a text that
-// a person wrote is one line.
+// It reads only commit messages of Fairlead and its commands, so every clone has the same history.
+// Text of people is one line.
 package history
 
 import (
@@ -19,12 +18,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// PromoteAction is what a commit is called that promotes another one, if nothing else is written in it.
-const PromoteAction = "promote"
+// PromoteAction is the default action of a commit that promotes another, and HoldAction holds an environment.
+const (
+	PromoteAction = "promote"
+	HoldAction    = "hold"
+)
 
-// FreezeAction is what a commit is called that writes, changes or ends a freeze; in entries it is what begins one, and
-// the others have actions of their own. FreezesTrailer names in it an environment of the freeze; without one it is about
-// all. CommitTrailer names the commit of the base that is approved, or may pass a freeze.
+// FreezeAction writes, changes or ends a freeze; entries have it only for the begin. FreezesTrailer
+// names a frozen environment; without it the freeze covers all. CommitTrailer names a base commit
+// that is approved or exempt.
 const (
 	FreezeAction    = "freeze"
 	ExceptionAction = "freeze-exception"
@@ -33,58 +35,58 @@ const (
 	CommitTrailer   = "Fairlead-Commit"
 )
 
-// EndsTrailer names in a commit the freeze that it ends.
+// EndsTrailer names the freeze that a commit ends.
 const EndsTrailer = "Fairlead-Ends"
 
-// UnmergedTrailer names in a promotion the commit that it supersedes before the output was merged.
+// UnmergedTrailer names, in a promotion, a superseded commit that was not merged.
 const UnmergedTrailer = "Fairlead-Unmerged"
 
-// RollbackAction is what a commit is called that takes an environment back to an older one.
+// RollbackAction is the action of a commit that rolls an environment back.
 const RollbackAction = "rollback"
 
-// Entry is one thing that a person or Fairlead did.
+// Entry is one action of a person or Fairlead.
 type Entry struct {
 	Time time.Time `json:"time"`
 	Who  string    `json:"who"`
-	// Via says how Who reached Fairlead, as the trailer Fairlead-Via does: "web" for the page; "" if it does not say.
+	// Via is how Who reached Fairlead, from the trailer Fairlead-Via: "web" for the page; "" if
+	// unknown.
 	Via string `json:"via,omitempty"`
-	// Environment is the one that it is about; "" for what is about the whole fleet.
+	// Environment is the environment of the action; "" for the whole fleet.
 	Environment string `json:"environment,omitempty"`
-	// Environments are those that a freeze is about; nil for all of them.
+	// Environments are the environments of a freeze; missing for all of them.
 	Environments []string `json:"environments,omitempty"`
-	// Action is as the trailer Fairlead-Action names it, but for what is done to a freeze later.
+	// Action is the trailer Fairlead-Action, or an action of its own for later changes of a freeze.
 	Action string `json:"action"`
 	Title  string `json:"title"`
-	// From and To are the commits of the base that the environment had, and has since; "" if it was not
-	// about one.
+	// From and To are the commits of the base before and after; "" if not applicable.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Own is the commit of the environment's branch that a merge brought which brought none of the base; of one that is
-	// lost its id alone is known.
+	// Own is the newest commit of the environment's branch in a merge without a new base commit. If
+	// it is lost, only its id is set.
 	Own git.CommitInfo `json:"-"`
-	// Reason is what the person wrote, or what Fairlead found.
+	// Reason is the reason given by the person, or what Fairlead found.
 	Reason string `json:"reason,omitempty"`
-	// Forced is the reason for forcing it, and Overrides the objections; "" and nil if it was not forced.
+	// Forced is the reason for forcing it, and Overrides the objections; empty if not forced.
 	Forced    string   `json:"forced,omitempty"`
 	Overrides []string `json:"overrides,omitempty"`
-	// Unmerged is the commit of the base that a promotion superseded before its output was merged; "" for none.
+	// Unmerged is the superseded commit whose output was not merged; "" for none.
 	Unmerged string `json:"-"`
-	// Commit is the commit that did it, and Repo the repository.
+	// Commit is the commit of the action, and Repo its repository.
 	Commit string `json:"commit"`
 	Repo   string `json:"-"`
-	// Authored is when the commit To was made; zero if it is not known.
+	// Authored is the time of the commit To; zero if unknown.
 	Authored time.Time `json:"-"`
-	// Pull is the number of the pull request of the output that was merged, closed or opened again; 0 for other
-	// actions. Then URL is its page at the forge; "" if it has none.
+	// Pull is the number of the pull request that was merged, closed or opened again; 0 for other
+	// actions. URL is its page; "" if it has none.
 	Pull int    `json:"pull,omitempty"`
 	URL  string `json:"-"`
 }
 
-// Log is what people and Fairlead did, the newest first, as far as it can be read.
+// Log is the readable history, newest first.
 type Log struct {
 	Entries []Entry
 	Unread  []Unread
-	// Deployments are those of each environment whose output was read, the oldest first.
+	// Deployments has those of each readable output by environment, oldest first.
 	Deployments map[string][]Deployment
 }
 
@@ -94,35 +96,34 @@ type Unread struct {
 	Reason string `json:"reason"`
 }
 
-// Branch is a branch of the control plane that things are written to.
+// Branch is a branch of the control plane.
 type Branch struct {
-	Environment string // "" for that of the base
+	Environment string // "" for the base
 	Repo        *git.Repository
 	URL, Head   string
-	// CommitAt returns the commit of the base that the environment has at a commit of the branch; "" if it has
-	// none. nil where the branch has no record of it.
+	// CommitAt returns the base commit at a commit of the branch; "" for none. It is nil without a
+	// record.
 	CommitAt func(head string) (string, error)
 }
 
-// maxLine is how long one text of an entry may be.
 const maxLine = 1000
 
-// Read returns what was done on a branch, the newest first, among its newest commits. subject returns the
-// first line of the message of a commit of the base.
+// Read returns the actions among a branch's newest commits, newest first. subject returns a base
+// commit's subject.
 func Read(b Branch, limit int, subject func(commit string) string) ([]Entry, error) {
 	commits, err := b.Repo.ListCommits(b.Head, limit)
 	if err != nil {
 		return nil, err
 	}
 	var all []Entry
-	to := "" // the commit that the environment had, while it is read from the oldest
+	to := "" // current commit, reading from the oldest
 	for _, c := range slices.Backward(commits) {
 		e, ok := parseEntry(b, c, subject)
 		if !ok {
 			continue
 		}
 		if e.To != "" && (e.Action == PromoteAction || e.Action == RollbackAction) {
-			if to == "" { // what wrote the record before says nothing of it
+			if to == "" { // the writer before kept no history
 				to, err = b.commitBefore(c)
 				if err != nil {
 					return nil, err
@@ -136,7 +137,7 @@ func Read(b Branch, limit int, subject func(commit string) string) ([]Entry, err
 	return all, nil
 }
 
-// commitBefore returns the commit of the base that the environment had before a commit of the branch.
+// commitBefore returns the base commit before a commit of the branch; "" if unknown.
 func (b Branch) commitBefore(c git.CommitInfo) (string, error) {
 	if b.CommitAt == nil || len(c.Parents) == 0 {
 		return "", nil
@@ -144,7 +145,6 @@ func (b Branch) commitBefore(c git.CommitInfo) (string, error) {
 	return b.CommitAt(c.Parents[0])
 }
 
-// parseEntry reads what a commit did, and reports whether it is one of Fairlead's or of its commands.
 func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) (Entry, bool) {
 	trailers := publish.Trailers(c.Message)
 	last := func(key string) string {
@@ -178,7 +178,7 @@ func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) 
 	}
 	var reasons []string
 	for i, p := range paragraphs {
-		if i == 0 || i == len(paragraphs)-1 { // the title and the trailers
+		if i == 0 || i == len(paragraphs)-1 { // title and trailers
 			continue
 		}
 		for line := range strings.Lines(p) {
@@ -196,13 +196,19 @@ func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) 
 	return e, true
 }
 
-// IsPromotion reports whether a commit records that an environment was promoted.
+// IsAction reports whether a commit records what was done by Fairlead, or through it.
+func IsAction(c git.CommitInfo) bool {
+	_, isOurs := parseEntry(Branch{}, c, func(string) string { return "" })
+	return isOurs
+}
+
+// IsPromotion reports whether a commit records a promotion.
 func IsPromotion(c git.CommitInfo) bool {
 	e, isOurs := parseEntry(Branch{}, c, func(string) string { return "" })
 	return isOurs && e.Action == PromoteAction && e.To != ""
 }
 
-// Moves reports whether an entry gave an environment the commit To, which others are only about.
+// Moves reports whether an entry gave the environment the commit To.
 func (e Entry) Moves() bool {
 	return e.Action == PromoteAction || e.Action == RollbackAction || e.Action == forge.MergeAction
 }
@@ -212,7 +218,7 @@ func (e Entry) IsAboutFreeze() bool {
 	return e.Action == FreezeAction || e.Action == ExceptionAction || e.Action == EndFreezeAction
 }
 
-// Concerns reports whether an entry is about an environment.
+// Concerns reports whether an entry affects an environment.
 func (e Entry) Concerns(environment string) bool {
 	if e.IsAboutFreeze() && e.Environment == "" {
 		return len(e.Environments) == 0 || slices.Contains(e.Environments, environment)
@@ -220,15 +226,15 @@ func (e Entry) Concerns(environment string) bool {
 	return e.Environment == environment
 }
 
-// cleanLine returns a text in one line, without what looks like a password.
+// cleanLine returns one line without secrets.
 func cleanLine(line string) string {
 	return text.MaskSecrets(text.Limit(text.OneLine(line), maxLine))
 }
 
-// Sort orders entries of several branches, the newest first.
+// Sort orders entries of several branches, newest first.
 func Sort(all []Entry) {
 	slices.SortStableFunc(all, func(a, b Entry) int {
-		if a.Environment == b.Environment && a.Time.Unix() == b.Time.Unix() { // an output is merged after the promotion that it is of
+		if a.Environment == b.Environment && a.Time.Unix() == b.Time.Unix() { // the merge follows its promotion
 			return cmp.Or(cmp.Compare(b.Pull, a.Pull), b.Time.Compare(a.Time))
 		}
 		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.Environment, b.Environment))

@@ -9,19 +9,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// Moment is when something is asked about: a time, or a commit. The zero Moment is now.
+// Moment is a time or a commit. The zero Moment is now.
 type Moment struct {
-	// Text is how it was written.
 	Text string
 	Time time.Time
-	// Commit is the id of a commit of an output, or of the base, or the beginning of it.
+	// Commit is the id of a commit of an output or the base, or its beginning.
 	Commit string
 }
 
 var commitStart = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
 
-// ParseMoment reads a moment: a time as RFC 3339 has it, with or without seconds, a day of UTC, of which the end is
-// meant, or four letters or more of the id of a commit.
+// ParseMoment parses a time in RFC 3339, with or without seconds, a UTC day, meaning its end, or at
+// least four letters of a commit id.
 func ParseMoment(written string) (Moment, bool) {
 	m := Moment{Text: written}
 	if at, ok := text.ParseExactTime(written); ok {
@@ -43,7 +42,7 @@ type Place struct {
 	At          Moment
 }
 
-// String returns the place as it is asked about: "prod@2026-11-20".
+// String returns the form "prod@2026-11-20".
 func (p Place) String() string {
 	if p.At == (Moment{}) {
 		return p.Environment
@@ -51,11 +50,11 @@ func (p Place) String() string {
 	return p.Environment + "@" + p.At.Text
 }
 
-// Output is what an environment's branch held at a moment.
+// Output is the content of an environment's branch at a moment.
 type Output struct {
 	Place
 	Commit string    // of the output
-	When   time.Time // it was merged, or committed if that is not known
-	Base   string    // the commit of the base that it was rendered from
+	When   time.Time // time of the merge, or of the commit if unknown
+	Base   string    // rendered base commit
 	Inputs []publish.Input
 }

@@ -13,33 +13,30 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// Pull is a pull request of the output of an environment, and what it means: of one that was merged or closed,
-// what it meant then.
+// Pull is a pull request of an output with its change, as of its merge or close.
 type Pull struct {
 	forge.Pull
-	// Before is the commit that the branch held when it was proposed; "" if there was none.
+	// Before is the branch's head at the proposal; "" for none.
 	Before string
-	// From and To are the commits of the base that the output was rendered from before, and with it; "" where
-	// the commits do not name them.
+	// From and To are the rendered base commits before and after; "" if not named.
 	From, To string
-	// Commits are those that came with it, the newest first, as far as they are known.
+	// Commits are the known new commits of the base, newest first.
 	Commits []git.CommitInfo
-	// OwnFrom and OwnTo are, as From and To, the commits of the environment's branch, and OwnCommits those that came with
-	// it.
+	// OwnFrom, OwnTo and OwnCommits are the same for the environment's branch.
 	OwnFrom, OwnTo string
 	OwnCommits     []git.CommitInfo
-	// Unrendered are the ids of those of them that change nothing that is rendered.
+	// Unrendered has ids of commits that change nothing rendered.
 	Unrendered []string
 	Report     impact.Report
-	// Lost reports that the repository has a commit of it no longer, so that nothing is known of what it changed.
+	// Lost is set if a commit is missing, so that the change is unknown.
 	Lost bool
 }
 
-// baseTrailer names the commit of the base in a commit of an output, and ownTrailer that of the environment's branch.
+// Trailers for the base commit and the environment branch's commit.
 const baseTrailer, ownTrailer = "Fairlead-Base", "Fairlead-Control-Plane"
 
-// ListPullActions returns what was done to our pull requests in a repository. One that proposes the output of an
-// environment is about that; others, such as those that remove what an environment has left, are about none.
+// ListPullActions returns the actions on our pull requests in a repository. Entries of an
+// environment's output have its name; others, such as removals, have none.
 func ListPullActions(repo *git.Repository, url string, events []forge.PullEvent, environments []string) ([]Entry, error) {
 	var all []Entry
 	for _, ev := range events {
@@ -67,10 +64,10 @@ func ListPullActions(repo *git.Repository, url string, events []forge.PullEvent,
 	return all, nil
 }
 
-// closedBy is the end of the reason of a pull request that a person closed at the page.
+// closedBy matches the end of a reason for closing at the page.
 var closedBy = regexp.MustCompile(`^(.*) \(by ([^()]+)\)$`)
 
-// SplitAuthor returns a reason without its end that names who did it, and who that is: some forges do not tell.
+// SplitAuthor splits a trailing author from a reason, for forges that do not report who closed it.
 func SplitAuthor(reason, told string) (text, who string) {
 	m := closedBy.FindStringSubmatch(reason)
 	if m == nil || told != "" && told != m[2] {
@@ -79,7 +76,7 @@ func SplitAuthor(reason, told string) (text, who string) {
 	return m[1], m[2]
 }
 
-// readCommits sets the commits of the base of an output that was merged. A repository may have it no longer.
+// readCommits sets the base commits of a merged output, unless the repository lost it.
 func (e *Entry) readCommits(repo *git.Repository, output string) error {
 	if output == "" {
 		return nil
@@ -110,8 +107,8 @@ func (e *Entry) readCommits(repo *git.Repository, output string) error {
 	return nil
 }
 
-// ReadPull reads from an output's repository what a pull request means for a folder of it. It is lost if the repository
-// has its commit no longer: nothing holds that of one that was closed.
+// ReadPull reads the change of a pull request in a folder. It is Lost if the repository no longer
+// has the commit: nothing keeps that of a closed one.
 func ReadPull(repo *git.Repository, p forge.Pull, folder string, opt impact.Options) (Pull, error) {
 	read, err := readPull(repo, p, folder, opt)
 	if errors.Is(err, git.ErrNoRevision) {
@@ -155,15 +152,13 @@ func readTrailer(c git.CommitInfo, key string) string {
 	return cleanLine(all[0])
 }
 
-// ReadCommits adds the commits of the base that came with a pull request, as many as limit at most. What the
-// base has lost is left out.
+// ReadCommits adds at most limit commits of the base. It omits lost ones.
 func (p *Pull) ReadCommits(base *git.Repository, limit int) (err error) {
 	p.Commits, err = commitsBetween(base, p.From, p.To, limit)
 	return err
 }
 
-// ReadOwnCommits adds, as ReadCommits, those of the environment's branch. Those that Fairlead wrote there are left out, as
-// isWritten says.
+// ReadOwnCommits does the same for the environment's branch, without Fairlead's commits.
 func (p *Pull) ReadOwnCommits(branch *git.Repository, limit int, isWritten func(commit string) (bool, error)) error {
 	all, err := commitsBetween(branch, p.OwnFrom, p.OwnTo, limit)
 	for _, c := range all {
@@ -178,7 +173,7 @@ func (p *Pull) ReadOwnCommits(branch *git.Repository, limit int, isWritten func(
 	return err
 }
 
-// commitsBetween returns the commits after one, up to another one; nil if they are not known.
+// commitsBetween returns nil if commits are unknown.
 func commitsBetween(repo *git.Repository, from, to string, limit int) ([]git.CommitInfo, error) {
 	if repo == nil || from == "" || to == "" || from == to {
 		return nil, nil

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// ArrivalDay is how an output came to the clusters of a type. It is of arrivals that are no longer kept.
+// ArrivalDay summarizes the deleted arrivals of an output at a cluster type.
 type ArrivalDay struct {
-	Output      string // the commit
+	Output      string
 	ClusterType string
 	Merged      time.Time
 	Arrived
 }
 
-// FindArrivalDays returns what the arrivals of an environment were added up to, the newest output first.
+// FindArrivalDays returns the summaries of an environment, newest output first.
 func (s *Store) FindArrivalDays(ctx context.Context, environment string) ([]ArrivalDay, error) {
 	var all []ArrivalDay
 	err := s.ask(ctx, "arrival_days", []any{environment}, func(scan scanFunc) (err error) {
@@ -29,11 +29,10 @@ func (s *Store) FindArrivalDays(ctx context.Context, environment string) ([]Arri
 	return all, err
 }
 
-// allTypes stands for the clusters of all types.
 const allTypes = "*"
 
-// deleteArrivals adds up the arrivals of an output that are no longer kept and deletes them, and reports
-// whether there were any.
+// deleteArrivals summarizes and deletes one output's expired arrivals, and reports whether there
+// were any.
 func (r *Retention) deleteArrivals(ctx context.Context) (deleted bool, err error) {
 	err = r.store.engine.transact(ctx, func(in session) error {
 		var output, merged int64
@@ -75,7 +74,6 @@ func (r *Retention) deleteArrivals(ctx context.Context) (deleted bool, err error
 	return deleted, err
 }
 
-// deleteArrivalDays deletes what is no longer kept of what arrivals were added up to.
 func (r *Retention) deleteArrivalDays(ctx context.Context) error {
 	return r.store.engine.transact(ctx, func(in session) error {
 		return in.exec(ctx, "arrival_day_delete", unixOf(r.now.Add(-r.keep.Days)))

@@ -6,14 +6,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// spanChange is from when on the spans of a platform object are others than before.
 type spanChange struct {
-	since int64 // when the oldest span began that is written
-	from  int64 // before which nothing has changed: that may have ended later than was known
+	since int64 // start of the oldest written span
+	from  int64 // nothing before it changed: an EndSpan changes only what follows its end
 }
 
-// writeArrivals writes when outputs came to the clusters of a batch, by the spans of their platform
-// objects that the batch has written.
+// writeArrivals derives arrivals from the platform objects' spans in the batch.
 func (w *batchWriter) writeArrivals(ctx context.Context, b Batch) error {
 	changed := findSpanChanges(b)
 	for _, c := range b.Clusters {
@@ -33,7 +31,6 @@ func (w *batchWriter) writeArrivals(ctx context.Context, b Batch) error {
 	return nil
 }
 
-// findSpanChanges returns from when on the spans of platform objects are others, by object.
 func findSpanChanges(b Batch) map[ledger.Object]spanChange {
 	changed := map[ledger.Object]spanChange{}
 	platforms := map[ledger.Object]bool{}

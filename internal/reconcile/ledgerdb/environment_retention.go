@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// NoteEnvironments notes which environments there are at a time: what is stored of others is kept as long
-// as their spans are.
+// NoteEnvironments notes which environments exist. Data of others is deleted when their spans
+// expire.
 func (s *Store) NoteEnvironments(ctx context.Context, names []string, now time.Time) error {
-	changed := map[string]any{} // since when they are gone
+	changed := map[string]any{} // time of removal; nil for none
 	err := s.ask(ctx, "environments_gone", nil, func(scan scanFunc) error {
 		var name string
 		var gone int64
@@ -41,7 +41,6 @@ func (s *Store) NoteEnvironments(ctx context.Context, names []string, now time.T
 	return nil
 }
 
-// deleteObjects deletes objects that are gone with their environment, and reports whether there were any.
 func (r *Retention) deleteObjects(ctx context.Context) (deleted bool, err error) {
 	err = r.store.engine.transact(ctx, func(in session) error {
 		deleted, err = deleteEach(ctx, in, "objects_old", []any{unixOf(r.now.Add(-r.keep.Spans)), int64(r.limit)}, "object_delete")
@@ -50,9 +49,8 @@ func (r *Retention) deleteObjects(ctx context.Context) (deleted bool, err error)
 	return deleted, err
 }
 
-// goneParts are what is deleted of an environment that is gone, in this order: which rows, how many in a step
-// for each that a step may change, and by which statements. What is in reconciler.yaml files stays: other
-// environments may have the same.
+// goneParts are deleted in this order, in steps of limit/share rows. reconciler.yaml files stay:
+// other environments may have the same.
 var goneParts = []struct {
 	rows       string
 	share      int
@@ -63,8 +61,8 @@ var goneParts = []struct {
 	{"types_of_environment", 1000, []string{"desired_type_delete", "cluster_type_delete"}},
 }
 
-// deleteEnvironment deletes some of what is stored of an environment that is gone, and reports whether there
-// was one. Its row is the last to go, so that this may end after any step.
+// deleteEnvironment deletes a step of a removed environment, and reports whether there was one. The
+// environment's row goes last, so that it may stop after any step.
 func (r *Retention) deleteEnvironment(ctx context.Context) (deleted bool, err error) {
 	err = r.store.engine.transact(ctx, func(in session) error {
 		var id int64
@@ -84,7 +82,6 @@ func (r *Retention) deleteEnvironment(ctx context.Context) (deleted bool, err er
 	return deleted, err
 }
 
-// deleteEach runs statements for each row that another one finds, and reports whether there were any.
 func deleteEach(ctx context.Context, in session, find string, args []any, statements ...string) (found bool, err error) {
 	var ids []int64
 	err = in.query(ctx, find, args, func(scan scanFunc) error {

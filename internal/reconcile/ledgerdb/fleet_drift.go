@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// FindWantedObjects returns what the clusters of an environment should have by the newest output, and what
-// they once should have had, and no longer should.
+// FindWantedObjects returns the objects that an environment's clusters should have by the newest
+// output, and those dropped earlier.
 func (s *Store) FindWantedObjects(ctx context.Context, environment string) ([]ledger.WantedObject, error) {
 	var all []ledger.WantedObject
 	err := s.ask(ctx, "fleet_wanted_objects", []any{environment}, func(scan scanFunc) error {
@@ -19,13 +19,13 @@ func (s *Store) FindWantedObjects(ctx context.Context, environment string) ([]le
 	return all, err
 }
 
-// TargetRef is what an object of a deployment target asks for on the clusters of a type.
+// TargetRef is the reference that a target's object requests on a cluster type.
 type TargetRef struct {
 	ClusterType, Target string
-	Ref                 string // a branch, a tag, a range or a digest
+	Ref                 string // branch, tag, range or digest
 }
 
-// FindTargetRefs returns what the objects of deployment targets ask for in an output of an environment.
+// FindTargetRefs returns the references of deployment targets in an output.
 func (s *Store) FindTargetRefs(ctx context.Context, environment, output string) (all []TargetRef, err error) {
 	err = s.ask(ctx, "fleet_target_refs", []any{environment, output, output}, func(scan scanFunc) error {
 		var r TargetRef

@@ -8,34 +8,34 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// FleetFilter is which clusters a question is about; "" is any.
+// FleetFilter selects clusters; "" is any.
 type FleetFilter struct {
 	Environment, ClusterType, Cluster string
-	// After is the name of a cluster, and AfterTime a time of its history, that an answer begins behind.
+	// Results begin after this cluster name, and this time of its history.
 	After     string
 	AfterTime time.Time
 	Limit     int
 }
 
-// FleetSpan is what an object of a cluster said in a time.
+// FleetSpan is a span of an object on a cluster.
 type FleetSpan struct {
-	Key                      string // the name of the cluster now, by which spans are ordered
-	Cluster                  string // the name that it had then
+	Key                      string // current name of the cluster, by which spans are ordered
+	Cluster                  string // name at that time
 	Environment, ClusterType string
 	ledger.Span
 }
 
-// FindStates returns what the objects of a name say now.
+// FindStates returns the current states of an object on all clusters.
 func (s *Store) FindStates(ctx context.Context, object string, f FleetFilter) ([]FleetSpan, error) {
 	return s.findFleetSpans(ctx, "fleet_where", object, f)
 }
 
-// FindStatesAt returns what the objects of a name said at a time.
+// FindStatesAt returns the states of an object at a time.
 func (s *Store) FindStatesAt(ctx context.Context, object string, f FleetFilter, at time.Time) ([]FleetSpan, error) {
 	return s.findFleetSpans(ctx, "fleet_where_at", object, f, unixOf(at))
 }
 
-// FindHistories returns the histories of the objects of a name, cluster by cluster, the oldest first.
+// FindHistories returns the histories of an object, by cluster, oldest first.
 func (s *Store) FindHistories(ctx context.Context, object string, f FleetFilter) ([]FleetSpan, error) {
 	return s.findFleetSpans(ctx, "fleet_history", object, f, unixOf(f.AfterTime))
 }
@@ -52,14 +52,14 @@ func (s *Store) findFleetSpans(ctx context.Context, statement, object string, f 
 	return all, err
 }
 
-// FindTargets returns the names of all deployment targets, each once, in their order.
+// FindTargets returns the sorted names of all deployment targets.
 func (s *Store) FindTargets(ctx context.Context) (names []string, err error) {
 	err = s.ask(ctx, "fleet_targets", nil, collectTexts(&names))
 	return names, err
 }
 
-// FindTargetObjects returns the names of the objects that a deployment target has on clusters, or had if
-// it has none.
+// FindTargetObjects returns the current objects of a deployment target, or the previous ones if it
+// has none.
 func (s *Store) FindTargetObjects(ctx context.Context, target string) (names []string, err error) {
 	err = s.ask(ctx, "fleet_target_objects", []any{target}, collectTexts(&names))
 	if err != nil || len(names) > 0 {
@@ -81,7 +81,7 @@ func (s *Store) FindTargetObjects(ctx context.Context, target string) (names []s
 	return slices.Compact(names), err
 }
 
-// FindVersion returns what people call the commit that an object runs; "" if nothing says it.
+// FindVersion returns the version name of an object's commit; "" if unknown.
 func (s *Store) FindVersion(ctx context.Context, object, commit string) (string, error) {
 	var found []string
 	err := s.ask(ctx, "fleet_version", []any{object, commit}, collectTexts(&found))

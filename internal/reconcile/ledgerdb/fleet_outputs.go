@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// FleetOutput is an output, and how it came to clusters.
+// FleetOutput is an output with its arrivals.
 type FleetOutput struct {
 	Seq              int64
 	Revision, Base   string
@@ -16,27 +16,25 @@ type FleetOutput struct {
 	Arrived
 }
 
-// Arrived is how an output came to the clusters that got something new by it.
+// Arrived summarizes the arrivals of an output at the clusters that it changed.
 type Arrived struct {
-	// Clusters are those that were ready with it or failed, Ready those that were ready, and Failed those
-	// that failed at least once.
+	// Clusters were ready or failed with it at least once.
 	Clusters, Ready, Failed int
-	// P50, P90, P95 and Slowest are from the merge until so many percent of those that were ready were, of
-	// the clusters that were in touch before the merge. FirstFailed is from the merge to the first failure.
-	// They are negative if that is not known.
+	// P50, P90, P95 and Slowest are the times from the merge until that share of the ready clusters
+	// was ready, without clusters first seen later. FirstFailed is the time to the first failure.
+	// They are negative if unknown.
 	P50, P90, P95, Slowest, FirstFailed time.Duration
 }
 
-// arrivals are added up.
 type arrivals struct {
 	merged int64
 	sums   Arrived
 	took   []int64 // seconds from the merge
-	failed []int64 // the same
+	failed []int64
 }
 
-// add adds when a cluster was ready and when it failed; 0 for never. It is measured if the cluster was in
-// touch before the merge.
+// add takes Unix times; 0 means never. measured is set if the cluster was in touch before the
+// merge.
 func (a *arrivals) add(ready, failed int64, measured bool) {
 	a.sums.Clusters++
 	if ready > 0 {
@@ -51,7 +49,6 @@ func (a *arrivals) add(ready, failed int64, measured bool) {
 	}
 }
 
-// sum returns what the arrivals come to.
 func (a *arrivals) sum() Arrived {
 	sum := a.sums
 	slices.Sort(a.took)
@@ -69,7 +66,6 @@ func (a *arrivals) sum() Arrived {
 	return sum
 }
 
-// scanArrived reads the columns before, and behind them what arrivals were added up to.
 func scanArrived(scan scanFunc, before ...any) (Arrived, error) {
 	var a Arrived
 	var took [5]int64
@@ -80,7 +76,6 @@ func scanArrived(scan scanFunc, before ...any) (Arrived, error) {
 	return a, err
 }
 
-// secondsOrNull returns a length of time in seconds; null for a negative one.
 func secondsOrNull(d time.Duration) any {
 	if d < 0 {
 		return nil
@@ -88,8 +83,7 @@ func secondsOrNull(d time.Duration) any {
 	return int64(d / time.Second)
 }
 
-// FindOutputs returns the outputs of an environment that were merged since a time and before one of
-// them, the newest first.
+// FindOutputs returns outputs merged since a time, with a number less than before, newest first.
 func (s *Store) FindOutputs(ctx context.Context, environment string, since time.Time, before int64, limit int) ([]FleetOutput, error) {
 	var all []FleetOutput
 	err := s.ask(ctx, "fleet_outputs", []any{environment, unixOf(since), before, int64(limit)}, func(scan scanFunc) error {
@@ -104,7 +98,7 @@ func (s *Store) FindOutputs(ctx context.Context, environment string, since time.
 		return nil, err
 	}
 	between := []any{environment, all[len(all)-1].Seq, all[0].Seq}
-	found := map[int64]*arrivals{} // by seq
+	found := map[int64]*arrivals{}
 	for _, o := range all {
 		found[o.Seq] = &arrivals{merged: unixOf(o.Merged)}
 	}
@@ -120,7 +114,7 @@ func (s *Store) FindOutputs(ctx context.Context, environment string, since time.
 	if err != nil {
 		return nil, err
 	}
-	sums := map[int64]Arrived{} // of those that are no longer kept one by one
+	sums := map[int64]Arrived{} // of deleted arrivals
 	err = s.ask(ctx, "fleet_sums", between, func(scan scanFunc) (err error) {
 		var seq int64
 		var sum Arrived
@@ -138,8 +132,8 @@ func (s *Store) FindOutputs(ctx context.Context, environment string, since time.
 	return all, err
 }
 
-// FindKnownSince returns when the first output of an environment was merged of which it is known how it
-// came to clusters; the zero time if of none.
+// FindKnownSince returns the merge time of an environment's first output with arrivals; zero for
+// none.
 func (s *Store) FindKnownSince(ctx context.Context, environment string) (since time.Time, err error) {
 	err = s.ask(ctx, "fleet_known_since", []any{environment}, func(scan scanFunc) error {
 		var merged int64
@@ -150,11 +144,10 @@ func (s *Store) FindKnownSince(ctx context.Context, environment string) (since t
 	return since, err
 }
 
-// FindFolderChanges returns which folders of cluster types the outputs of an environment have changed, by
-// the seq of the output.
+// FindFolderChanges returns the folder changes of an environment's outputs, by their seq.
 func (s *Store) FindFolderChanges(ctx context.Context, environment string) (map[int64][]ledger.FolderChange, error) {
 	all := map[int64][]ledger.FolderChange{}
-	name, ended := "", int64(0) // those of the row before
+	name, ended := "", int64(0) // of the previous row
 	end := func(next string, from int64) {
 		if ended > 0 && (next != name || from != ended) {
 			all[ended] = append(all[ended], ledger.FolderChange{ClusterType: name})

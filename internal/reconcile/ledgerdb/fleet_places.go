@@ -2,14 +2,14 @@ package ledgerdb
 
 import "context"
 
-// FleetPlace is a folder of a branch that clusters apply.
+// FleetPlace is a folder that clusters apply.
 type FleetPlace struct {
 	Repo, Branch, Folder string
-	// Environment and ClusterType are set for a folder of an output, and Object for one of a workload.
+	// Environment and ClusterType are set for output, and Object for a workload.
 	Environment, ClusterType, Object string
 }
 
-// FindPlaces returns the folders that clusters should apply: those of outputs, and those of workloads.
+// FindPlaces returns the folders of outputs and workloads.
 func (s *Store) FindPlaces(ctx context.Context) ([]FleetPlace, error) {
 	var all []FleetPlace
 	err := s.ask(ctx, "fleet_places", nil, func(scan scanFunc) error {

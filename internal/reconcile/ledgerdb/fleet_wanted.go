@@ -8,33 +8,30 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Wants is what the clusters of an environment should run, as far as a question needs it.
+// Wants is what an environment's clusters should run.
 type Wants struct {
-	// Outputs has the newest output, and those that were asked for.
 	Outputs ledger.Outputs
-	// Newest is zero if no output is known.
+	// Newest is zero if unknown.
 	Newest ledger.Output
-	// Base is the commit of the base that the newest output was rendered from; "" if it is not known.
-	Base string
-	// Bases are the commits of the base that outputs were rendered from, by the outputs.
+	// Base is the base commit of Newest; "" if unknown.
+	Base  string
 	Bases map[string]string
-	// Expected are how many clusters of each type there should be, where something says so.
+	// Expected is the number of clusters by type, where known.
 	Expected map[string]int
 }
 
-// FindEnvironments returns the environments whose outputs are known, in the order of promotion.
+// FindEnvironments returns the environments with outputs, in promotion order.
 func (s *Store) FindEnvironments(ctx context.Context) (names []string, err error) {
 	err = s.ask(ctx, "fleet_environments", nil, collectTexts(&names))
 	return names, err
 }
 
-// FindObjectNames returns the names of all objects, each once, in their order.
+// FindObjectNames returns the sorted names of all objects.
 func (s *Store) FindObjectNames(ctx context.Context) (names []string, err error) {
 	err = s.ask(ctx, "fleet_names", nil, collectTexts(&names))
 	return names, err
 }
 
-// collectTexts returns what appends the only column of each row.
 func collectTexts(into *[]string) func(scanFunc) error {
 	return func(scan scanFunc) error {
 		var text string
@@ -44,9 +41,8 @@ func collectTexts(into *[]string) func(scanFunc) error {
 	}
 }
 
-// FindWants returns the newest output of an environment, and those that are among some revisions. For
-// a type without a folder in the newest one all of an output counts, so that a cluster is not ready
-// because it has a type that does not exist.
+// FindWants returns the newest output and those among revisions. Types without a folder in the
+// newest output need the whole output, so that clusters of nonexistent types are not ready.
 func (s *Store) FindWants(ctx context.Context, environment string, revisions, types []string) (Wants, error) {
 	w := Wants{Bases: map[string]string{}, Expected: map[string]int{}}
 	err := s.engine.read(ctx, func(in session) error {
@@ -97,11 +93,10 @@ func (s *Store) FindWants(ctx context.Context, environment string, revisions, ty
 	return w, nil
 }
 
-// findOutput returns the output that a statement finds, with the commit of the base that it was rendered
-// from; the zero output for none.
+// findOutput returns an output with its base commit; zero for none.
 func findOutput(ctx context.Context, in session, statement, environment string, args ...any) (o ledger.Output, base string, err error) {
 	var seq, authored, merged int64
-	abandoned := false // whether its branch was rewritten since
+	abandoned := false // the branch was rewritten since
 	err = in.query(ctx, statement, append([]any{environment}, args...), func(scan scanFunc) error {
 		return scan(&o.Revision, &seq, &abandoned, &base, &authored, &merged)
 	})
@@ -124,7 +119,7 @@ func findOutput(ctx context.Context, in session, statement, environment string, 
 	return o, base, err
 }
 
-// findAbandoned returns the cluster types whose folder in an output no output of the branch has, as it is.
+// findAbandoned returns cluster types whose folder no output of the current branch has.
 func findAbandoned(ctx context.Context, in session, environment string, seq int64) (map[string]bool, error) {
 	types := map[string]bool{}
 	err := in.query(ctx, "fleet_abandoned", []any{environment, seq}, func(scan scanFunc) error {

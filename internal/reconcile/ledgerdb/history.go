@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// FindHistory returns the spans of an object of a cluster, the oldest first. Of several clusters that
-// had the name it is the last one.
+// FindHistory returns the spans of an object, oldest first. Of several clusters with the name, it
+// takes the last.
 func (s *Store) FindHistory(ctx context.Context, o ledger.Object) ([]ledger.Span, error) {
 	var all []ledger.Span
 	err := s.ask(ctx, "history", []any{o.Cluster, o.Name}, func(scan scanFunc) error {
@@ -20,8 +20,8 @@ func (s *Store) FindHistory(ctx context.Context, o ledger.Object) ([]ledger.Span
 	return all, err
 }
 
-// FindSpansSince returns the spans of an object since a time, the oldest first, and before them the one that
-// began before. The object is named by the ID of its cluster.
+// FindSpansSince returns the spans since a time, and the one before, oldest first. The object has
+// the ID of its cluster.
 func (s *Store) FindSpansSince(ctx context.Context, o ledger.Object, since time.Time) ([]ledger.Span, error) {
 	var all []ledger.Span
 	err := s.ask(ctx, "spans_since", []any{o.Cluster, o.Name, unixOf(since)}, func(scan scanFunc) error {
@@ -32,14 +32,13 @@ func (s *Store) FindSpansSince(ctx context.Context, o ledger.Object, since time.
 	return all, err
 }
 
-// Running is what an object of a cluster said at a time.
+// Running is a state of an object at a time.
 type Running struct {
-	Cluster string // the name that it had then
+	Cluster string // its name at that time
 	Span    ledger.Span
 }
 
-// FindRunning returns what the objects of a name said at a time, in the order of the first contacts of
-// their clusters.
+// FindRunning returns the states of an object at a time, by the first contacts of the clusters.
 func (s *Store) FindRunning(ctx context.Context, object string, at time.Time) ([]Running, error) {
 	var all []Running
 	err := s.ask(ctx, "running_at", []any{object, unixOf(at)}, func(scan scanFunc) error {
@@ -52,7 +51,6 @@ func (s *Store) FindRunning(ctx context.Context, object string, at time.Time) ([
 	return all, err
 }
 
-// ask runs one statement that reads.
 func (s *Store) ask(ctx context.Context, statement string, args []any, each func(scan scanFunc) error) error {
 	err := s.engine.read(ctx, func(in session) error { return in.query(ctx, statement, args, each) })
 	if err != nil {
@@ -61,7 +59,6 @@ func (s *Store) ask(ctx context.Context, statement string, args []any, each func
 	return nil
 }
 
-// scanSpan reads the columns of a span, after others.
 func scanSpan(scan scanFunc, before ...any) (ledger.Span, error) {
 	var s ledger.Span
 	var since, until, phase int64

@@ -7,46 +7,40 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// maxRemembered is of how many clusters the ids of objects are remembered, apart from those that were
-// written before.
+// maxRemembered limits the clusters whose object ids are cached, in each of two generations.
 const maxRemembered = 250
 
-// identities are the ids of clusters, and those of the objects of clusters that were written lately, by the
-// first names of the clusters.
+// identities caches database ids by the clusters' first names.
 type identities struct {
 	clusters map[string]writtenCluster
-	// objects are nil for a cluster whose objects were changed by another process.
+	// objects are nil for a cluster that another process changed.
 	objects recent.Map[string, *objectIDs]
 }
 
-// writtenCluster is a cluster that was written.
 type writtenCluster struct {
 	id    int64
-	named int64 // since when it has the last of its names that is written, in nanoseconds; 0 if none is
-	moved int64 // when it left the last of the places that are written; 0 if none is
+	named int64 // start of the last written name, in nanoseconds; 0 for none
+	moved int64 // end of the last written place; 0 for none
 }
 
 func newIdentities() identities { return identities{clusters: map[string]writtenCluster{}} }
 
-// objectIDs are the ids of the objects of a cluster.
 type objectIDs struct {
 	cluster int64
 	byName  map[string]int64
-	gone    map[string]bool // those that the cluster no longer has
-	evident map[string]bool // those that have rows in evidence
-	last    int64           // the greatest among the ids that the cluster has for itself
+	gone    map[string]bool
+	evident map[string]bool
+	last    int64 // greatest id in the cluster's own range
 }
 
-// end is after the ids that the cluster has for itself.
 func (of *objectIDs) end() int64 { return (of.cluster + 1) * ledger.MaxObjects }
 
-// forget forgets the ids of a cluster and its objects.
 func (ids *identities) forget(cluster string) {
 	ids.objects.Put(cluster, nil)
 	delete(ids.clusters, cluster)
 }
 
-// batchWriter writes one batch. The ids of revisions and messages are remembered for as long.
+// batchWriter writes one batch, and caches ids of revisions and messages meanwhile.
 type batchWriter struct {
 	session
 	ids                 *identities
@@ -57,13 +51,12 @@ func newBatchWriter(s session, ids *identities) *batchWriter {
 	return &batchWriter{s, ids, map[string]int64{}, map[string]int64{}}
 }
 
-// findID returns the number that a statement returns; 0 for none.
 func (w *batchWriter) findID(ctx context.Context, statement string, args ...any) (id int64, err error) {
 	err = w.query(ctx, statement, args, func(scan scanFunc) error { return scan(&id) })
 	return id, err
 }
 
-// revisionID returns the id of a revision, which is added if it is new; 0 for "".
+// revisionID finds or adds a revision; 0 for "".
 func (w *batchWriter) revisionID(ctx context.Context, text string) (int64, error) {
 	id, known := w.revisions[text]
 	if known || text == "" {
@@ -74,7 +67,7 @@ func (w *batchWriter) revisionID(ctx context.Context, text string) (int64, error
 	return id, err
 }
 
-// messageID returns the id of a message, which is added if it is new; 0 for "".
+// messageID finds or adds a message; 0 for "".
 func (w *batchWriter) messageID(ctx context.Context, text string) (int64, error) {
 	id, known := w.messages[text]
 	if known || text == "" {
@@ -85,7 +78,6 @@ func (w *batchWriter) messageID(ctx context.Context, text string) (int64, error)
 	return id, err
 }
 
-// clusterID returns the id of a cluster that was written.
 func (w *batchWriter) clusterID(ctx context.Context, firstName string) (int64, error) {
 	known := w.ids.clusters[firstName]
 	if known.id > 0 {
@@ -96,8 +88,6 @@ func (w *batchWriter) clusterID(ctx context.Context, firstName string) (int64, e
 	return id, err
 }
 
-// objectID returns the id of an object, which is added if it is new, and revived if it was gone, and
-// those of its cluster.
 func (w *batchWriter) objectID(ctx context.Context, o ledger.Object) (id int64, of *objectIDs, err error) {
 	of, err = w.findObjects(ctx, o.Cluster)
 	if err != nil {
@@ -117,7 +107,6 @@ func (w *batchWriter) objectID(ctx context.Context, o ledger.Object) (id int64, 
 	return id, of, err
 }
 
-// findObjects returns the ids of the objects of a cluster.
 func (w *batchWriter) findObjects(ctx context.Context, cluster string) (*objectIDs, error) {
 	of, _ := w.ids.objects.Find(cluster)
 	if of != nil {
@@ -128,7 +117,6 @@ func (w *batchWriter) findObjects(ctx context.Context, cluster string) (*objectI
 	return of, err
 }
 
-// loadObjects reads the ids of the objects of clusters that are not remembered.
 func (w *batchWriter) loadObjects(ctx context.Context, clusters []string) error {
 	loaded := map[int64]*objectIDs{}
 	var asked []int64
@@ -171,12 +159,10 @@ func (of *objectIDs) add(id int64, name string, gone, evident bool) {
 	}
 }
 
-// overflow is where the ids of objects begin whose cluster has had more objects than it may have at a
-// time.
+// overflow is the first id for objects beyond their cluster's range.
 const overflow = 1 << 40
 
-// addObject adds an object of a cluster. The objects of a cluster are neighbours, so that a batch touches
-// few pages.
+// addObject gives the objects of a cluster neighbouring ids, so that a batch touches few pages.
 func (w *batchWriter) addObject(ctx context.Context, of *objectIDs, name string) (id int64, err error) {
 	id = of.last + 1
 	if id >= of.end() {

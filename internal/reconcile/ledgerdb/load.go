@@ -10,10 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// everything is before the first generation.
 const everything = -1
 
-// Load reads what is known of all clusters into a ledger that knows none.
+// Load reads all clusters into an empty ledger.
 func (s *Store) Load(ctx context.Context, into *ledger.Ledger) error {
 	var n News
 	generation := s.generation
@@ -37,13 +36,12 @@ func (s *Store) Load(ctx context.Context, into *ledger.Ledger) error {
 	return nil
 }
 
-// News is what is stored of some clusters, with all of their objects.
+// News has some clusters with all of their objects.
 type News struct {
 	Clusters []ledger.Cluster
 	Objects  []ledger.Saved
 }
 
-// loadNews reads what is stored of the clusters that have changed after a generation.
 func loadNews(ctx context.Context, in session, after int64) (News, error) {
 	l := loader{in, after, map[int64]*ledger.Cluster{}, map[int64]*ledger.Saved{}}
 	for _, step := range []func(context.Context) error{l.loadClusters, l.loadNames, l.loadPlaces, l.loadStates, l.loadIdentities, l.loadEvidence, l.loadSpansBefore} {
@@ -67,10 +65,9 @@ func loadGeneration(ctx context.Context, in session) (generation int64, err erro
 	return generation, err
 }
 
-// loader has what was read, by id.
 type loader struct {
 	session
-	after    int64 // the generation
+	after    int64
 	clusters map[int64]*ledger.Cluster
 	objects  map[int64]*ledger.Saved
 }
@@ -104,7 +101,6 @@ func (l loader) loadNames(ctx context.Context) error {
 	})
 }
 
-// loadPlaces adds the places that clusters have left.
 func (l loader) loadPlaces(ctx context.Context) error {
 	return l.query(ctx, "cluster_places_load", []any{l.after}, func(scan scanFunc) error {
 		var cluster, until int64
@@ -139,7 +135,6 @@ func (l loader) loadStates(ctx context.Context) error {
 	})
 }
 
-// loadIdentities adds what the uids of objects tell.
 func (l loader) loadIdentities(ctx context.Context) error {
 	return l.query(ctx, "object_uids_load", []any{l.after}, func(scan scanFunc) error {
 		var id, changed int64
@@ -153,7 +148,7 @@ func (l loader) loadIdentities(ctx context.Context) error {
 	})
 }
 
-// loadEvidence puts the reports that were stored in the place of the one that follows from a state.
+// loadEvidence replaces the report derived from a state by stored ones.
 func (l loader) loadEvidence(ctx context.Context) error {
 	last := int64(-1)
 	return l.query(ctx, "evidence_load", []any{l.after}, func(scan scanFunc) error {
@@ -179,7 +174,7 @@ func (l loader) loadEvidence(ctx context.Context) error {
 	})
 }
 
-// loadSpansBefore adds the spans that go on if the open one turns out to be short.
+// loadSpansBefore adds spans that continue if the open one is too short to keep.
 func (l loader) loadSpansBefore(ctx context.Context) error {
 	for id, o := range l.objects {
 		if o.State.Phase != ledger.Progressing {

@@ -11,40 +11,37 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// postgres is an engine: a database of a PostgreSQL server, of version 13 or later. Several processes
-// may write to it; they do so one after the other.
+// postgres is an engine for PostgreSQL 13 or later. Several processes may write, one at a time.
 type postgres struct {
 	pool       *pgxpool.Pool
 	statements map[string]string
-	long       bool // transactions may take longTimeout
+	long       bool
 }
 
 const (
-	// postgresFiles is in the names of the files with SQL for this engine alone.
+	// postgresFiles marks SQL files for this engine.
 	postgresFiles = "pg"
-	// connectTimeout is how long a server is waited for, unless its address says otherwise.
+	// connectTimeout is the default of the address.
 	connectTimeout = 5 * time.Second
-	// transactionTimeout is how long a transaction may take, with the wait for other processes.
+	// transactionTimeout includes waiting for other processes.
 	transactionTimeout = 30 * time.Second
-	// longTimeout is how long one may take that reads or writes a whole ledger.
+	// longTimeout is for transactions over a whole ledger.
 	longTimeout = 24 * time.Hour
 )
 
-// beginWriting lets one process write at a time, and one that is cut off from the server not for ever.
-// What is written is found by keys: a plan is kept for as long as a connection, and one that was made for a
-// table that was nearly empty would go on to read all of it. Where there is no key, the cost that stands
-// for that would have the plan compiled, which takes longer than to run it. Tables are joined in the order
-// of the statement, which goes from key to key: to look for a better one takes longer, too.
+// beginWriting serializes writers and limits the lock of one that lost its connection. Plans live
+// as long as a connection: one made for an almost empty table would later read all of it, so
+// sequential scans are off. Their penalty would trigger JIT, which costs more than the query. The
+// statements already join from key to key, so no search is needed.
 const beginWriting = "set local lock_timeout = '15s'; set local idle_in_transaction_session_timeout = '15s'; " +
 	"set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off; set local jit = off; " +
 	"set local join_collapse_limit = 1; " +
 	"select pg_advisory_xact_lock(7811886655208271)"
 
-// ErrAddress is the error for an address that is none of a PostgreSQL database. It does not say which
-// part is wrong, as the password may be in it.
+// ErrAddress does not say which part is wrong, because the address may contain a password.
 var ErrAddress = errors.New("the address of the database is not valid: write it as postgres://USER:PASSWORD@HOST:5432/DATABASE, with %XX for characters that a URL cannot have")
 
-// CheckPostgresAddress returns ErrAddress unless a text is the address of a PostgreSQL database.
+// CheckPostgresAddress returns ErrAddress for an invalid address.
 func CheckPostgresAddress(address string) error {
 	_, err := parsePostgresAddress(address)
 	return err
@@ -63,8 +60,8 @@ func parsePostgresAddress(address string) (*pgxpool.Config, error) {
 	return c, nil
 }
 
-// OpenPostgres opens the ledger in a database of PostgreSQL, which may be empty. The error is ErrNewer
-// if it is not for this program, and ErrAddress if the address is none. No error has the password.
+// OpenPostgres opens the ledger in a PostgreSQL database, which may be empty. Errors include
+// ErrNewer and ErrAddress, and never the password.
 func OpenPostgres(ctx context.Context, address string) (*Store, error) {
 	return openPostgres(ctx, address, func(e *postgres) error {
 		return e.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -73,8 +70,7 @@ func OpenPostgres(ctx context.Context, address string) (*Store, error) {
 	})
 }
 
-// ReadPostgres opens the ledger in a database of PostgreSQL that a daemon uses, and writes nothing. The
-// errors are those of OpenPostgres.
+// ReadPostgres opens a daemon's ledger in PostgreSQL for reading. Errors are as in OpenPostgres.
 func ReadPostgres(ctx context.Context, address string) (*Store, error) {
 	return openPostgres(ctx, address, func(e *postgres) error {
 		all, err := readMigrations(postgresFiles)
@@ -86,7 +82,7 @@ func ReadPostgres(ctx context.Context, address string) (*Store, error) {
 		if err != nil {
 			return err
 		}
-		return compareVersion(version, len(all))
+		return compareVersion(version, newestVersion(all))
 	})
 }
 
@@ -115,7 +111,6 @@ func openPostgres(ctx context.Context, address string, prepare func(*postgres) e
 	return store, nil
 }
 
-// postgresMigrator has the version of the schema in a table of its own.
 type postgresMigrator struct{ tx pgx.Tx }
 
 func (m postgresMigrator) version(ctx context.Context) (n int, err error) {
@@ -140,14 +135,13 @@ func (m postgresMigrator) setVersion(ctx context.Context, version int) error {
 	return err
 }
 
-// inTransaction calls work in the transaction of the only process that writes, and commits unless it
-// fails.
+// inTransaction runs work while no other process writes.
 func (e *postgres) inTransaction(ctx context.Context, work func(context.Context, pgx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout())
 	defer cancel()
 	err := pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, beginWriting)
-		if err == nil && e.long { // what is read from may stall
+		if err == nil && e.long { // an import's source may stall
 			_, err = tx.Exec(ctx, "set local idle_in_transaction_session_timeout = 0")
 		}
 		if err == nil {
@@ -187,7 +181,7 @@ func (e *postgres) timeout() time.Duration {
 	return transactionTimeout
 }
 
-// shrink does nothing: PostgreSQL uses the room of deleted rows again by itself.
+// shrink does nothing: PostgreSQL reuses space itself.
 func (e *postgres) shrink(context.Context) error { return nil }
 
 func (e *postgres) close() error {
@@ -195,7 +189,6 @@ func (e *postgres) close() error {
 	return nil
 }
 
-// describePostgresError returns an error as one of this package, if it is one.
 func describePostgresError(err error) error {
 	var found *pgconn.PgError
 	if errors.As(err, &found) && found.Code == diskFull {
@@ -204,5 +197,4 @@ func describePostgresError(err error) error {
 	return err
 }
 
-// diskFull is PostgreSQL's code for that.
 const diskFull = "53100"

@@ -13,25 +13,22 @@ import (
 )
 
 const (
-	// maxQueued is how many statements wait for each other at most.
 	maxQueued = 500
-	// longestText is the greatest length of a text, in bytes: an index of PostgreSQL takes little more.
+	// longestText limits texts, in bytes: PostgreSQL cannot index much longer ones.
 	longestText = 2000
 )
 
-// postgresSession is a transaction. Statements that return nothing wait until some can be sent
-// together, as each exchange with the server takes its time.
+// postgresSession is a transaction. It queues statements without results, to save round trips.
 type postgresSession struct {
 	statements map[string]string
 	tx         pgx.Tx
 	queued     pgx.Batch
-	names      []string // of the statements that are queued
-	done       int      // how many were queued before those, and are done
+	names      []string
+	done       int // number of earlier queued statements
 }
 
-// queuedError is the error of a statement that had waited for others.
 type queuedError struct {
-	number int // among all that were queued in the transaction, from 1 on
+	number int // in the transaction, from 1
 	err    error
 }
 
@@ -51,10 +48,8 @@ func (s *postgresSession) exec(ctx context.Context, statement string, args ...an
 	return s.send(ctx)
 }
 
-// maxRows is how many rows a statement has at most.
 const maxRows = 5000
 
-// execAll sends rows as one array for each of their columns.
 func (s *postgresSession) execAll(ctx context.Context, statement string, all rows) error {
 	for some := range slices.Chunk(all.values, max(maxRows*all.width, 1)) {
 		columns := make([]any, all.width)
@@ -99,7 +94,6 @@ func (s *postgresSession) query(ctx context.Context, statement string, args []an
 	})
 }
 
-// queryEach asks for all ids at once.
 func (s *postgresSession) queryEach(ctx context.Context, statement string, ids []int64, each func(scan scanFunc) error) error {
 	if len(ids) == 0 {
 		return nil
@@ -115,7 +109,6 @@ func (s *postgresSession) find(statement string) (string, error) {
 	return found, nil
 }
 
-// send runs what is queued.
 func (s *postgresSession) send(ctx context.Context) error {
 	if len(s.names) == 0 {
 		return nil
@@ -123,7 +116,6 @@ func (s *postgresSession) send(ctx context.Context) error {
 	return s.sendBefore(ctx, func(pgx.BatchResults) error { return nil })
 }
 
-// sendBefore runs what is queued, and reads the results after those of the named statements.
 func (s *postgresSession) sendBefore(ctx context.Context, read func(pgx.BatchResults) error) error {
 	queued, names := s.queued, s.names
 	s.queued, s.names = pgx.Batch{}, nil
@@ -140,8 +132,8 @@ func (s *postgresSession) sendBefore(ctx context.Context, read func(pgx.BatchRes
 	return errors.Join(err, results.Close())
 }
 
-// cleanArguments returns arguments without what a text of PostgreSQL cannot have. One report could
-// otherwise keep all others from being stored.
+// cleanArguments removes what PostgreSQL rejects in text. Otherwise one report could block all
+// others.
 func cleanArguments(args []any) []any {
 	cleaned := make([]any, len(args))
 	for i, arg := range args {

@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// ReplaceOutputs replaces all that is stored of what clusters should run by the outputs of all
-// environments, whole or not at all. When outputs have come to clusters stays known, and is read from
-// what the clusters have said if it was not.
+// ReplaceOutputs replaces the wanted state of all environments in one transaction. Arrivals are
+// kept, or derived from the stored spans.
 func (s *Store) ReplaceOutputs(ctx context.Context, all []Outputs) error {
 	err := s.engine.transact(ctx, func(in session) error { return replaceOutputs(ctx, in, all) })
 	if err != nil {
@@ -19,7 +18,7 @@ func (s *Store) ReplaceOutputs(ctx context.Context, all []Outputs) error {
 }
 
 func replaceOutputs(ctx context.Context, in session, all []Outputs) error {
-	former := map[string]map[string][]int64{} // by environment and commit
+	former := map[string]map[string][]int64{}
 	next := int64(1)
 	err := in.query(ctx, "outputs_load", nil, func(scan scanFunc) error {
 		var environment, commit string
@@ -35,7 +34,7 @@ func replaceOutputs(ctx context.Context, in session, all []Outputs) error {
 	if err != nil {
 		return err
 	}
-	expected := make([]map[string]int, len(all)) // what is stored, if Git alone does not tell it
+	expected := make([]map[string]int, len(all)) // stored values that Git does not contain
 	for i, o := range all {
 		known, err := loadWanted(ctx, in, o.Environment.Name)
 		if err != nil {

@@ -11,33 +11,32 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Keep is how long the past is kept.
+// Keep has retention times.
 type Keep struct {
-	// Spans is how long spans are kept that have ended, but the last one of each object, which stays as long
-	// as its environment, and how long environments are that are gone.
+	// Spans applies to ended spans, except each object's last while its environment exists, and to
+	// removed environments.
 	Spans time.Duration
-	// Arrivals is how long it is kept when each cluster had an output, after another one has replaced
-	// that for its type; 0 for ever.
+	// Arrivals applies to a cluster's arrivals after a newer output changed its type; 0 means
+	// forever.
 	Arrivals time.Duration
-	// Days is how long the days are kept that spans were added up to, and those of refusals.
+	// Days applies to daily sums of spans and refusals.
 	Days time.Duration
 }
 
-// maxRetained is how many rows one step of retention changes at most.
 const maxRetained = 10_000
 
-// Retention adds up and deletes what is no longer kept, step by step. Whatever is asked of the time that
-// is kept has the same answer before and after. It may end after any step.
+// Retention summarizes and deletes expired rows in steps, and may end after any. Queries within the
+// retention times keep their results.
 type Retention struct {
 	store *Store
 	keep  Keep
 	now   time.Time
 	limit int
-	next  int64 // the first object that may have spans to delete
+	next  int64 // first object that may have expired spans
 }
 
-// NewRetention returns a Retention that keeps what is kept at a time, and changes at most so many rows in
-// a step; 0 for the default.
+// NewRetention returns a Retention as of now that changes at most limit rows in a step; 0 for the
+// default.
 func (s *Store) NewRetention(keep Keep, now time.Time, limit int) *Retention {
 	if limit == 0 {
 		limit = maxRetained
@@ -45,7 +44,7 @@ func (s *Store) NewRetention(keep Keep, now time.Time, limit int) *Retention {
 	return &Retention{store: s, keep: keep, now: now, limit: limit}
 }
 
-// Step does one step, in one transaction, and reports whether there are more.
+// Step runs one step, and reports whether there are more.
 func (r *Retention) Step(ctx context.Context) (more bool, err error) {
 	var found oldSpans
 	err = r.store.engine.read(ctx, func(in session) (err error) {
@@ -79,7 +78,6 @@ func (r *Retention) Step(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// oldSpans are spans to delete, by what was the number of the last round when they were found.
 type oldSpans struct {
 	round int64
 	spans []oldSpan
@@ -88,7 +86,6 @@ type oldSpans struct {
 
 type oldSpan struct{ object, since, message int64 }
 
-// phaseDay identifies what spans are added up to.
 type phaseDay struct {
 	day                              ledger.Day
 	environment, clusterType, object string
@@ -100,10 +97,8 @@ func (d phaseDay) compare(other phaseDay) int {
 		cmp.Compare(d.object, other.object), cmp.Compare(d.phase, other.phase))
 }
 
-// phaseTime is how many seconds of a day objects were in a phase, and how often one came into it.
 type phaseTime struct{ seconds, changes int64 }
 
-// findSpans returns spans to delete: as many as make a step.
 func (r *Retention) findSpans(ctx context.Context, in session) (oldSpans, error) {
 	found := oldSpans{days: map[phaseDay]*phaseTime{}}
 	err := in.query(ctx, "retention_round", nil, func(scan scanFunc) error { return scan(&found.round) })
@@ -118,7 +113,7 @@ func (r *Retention) findSpans(ctx context.Context, in session) (oldSpans, error)
 		err := scan(&s.object, &of.environment, &of.clusterType, &of.object, &s.since, &until, &phase, &s.message)
 		of.phase = ledger.Phase(phase)
 		rows := len(found.spans) + len(found.days)
-		longest := (until-s.since)/(24*60*60) + 3 // rows: one for each day that it touches, and itself
+		longest := (until-s.since)/(24*60*60) + 3 // rows: its days and itself
 		full = full || rows > 0 && int64(rows)+longest > int64(r.limit)
 		if err != nil || full {
 			return err
@@ -130,7 +125,6 @@ func (r *Retention) findSpans(ctx context.Context, in session) (oldSpans, error)
 	return found, err
 }
 
-// addDays adds a span to the days that it touches, from the first one on that is kept.
 func (f *oldSpans) addDays(of phaseDay, since, until time.Time, first ledger.Day) {
 	began := ledger.DayOf(since)
 	for of.day = max(began, first); of.day.Start().Before(until) || of.day == began; of.day++ {
@@ -151,8 +145,8 @@ func (f *oldSpans) addDays(of phaseDay, since, until time.Time, first ledger.Day
 	}
 }
 
-// deleteSpans deletes spans and adds them up, unless another process has done so since they were found. In
-// a full database there is room for the sums only then.
+// deleteSpans deletes and sums spans, unless another process already did. It deletes first, because
+// a full database has no room for the sums.
 func (r *Retention) deleteSpans(ctx context.Context, in session, found oldSpans) error {
 	round := found.round
 	err := in.query(ctx, "retention_round", nil, func(scan scanFunc) error { return scan(&round) })
@@ -191,7 +185,6 @@ func (r *Retention) deleteSpans(ctx context.Context, in session, found oldSpans)
 	return nil
 }
 
-// deleteDay deletes the oldest day of a table if it is no longer kept, and reports whether there was one.
 func (r *Retention) deleteDay(ctx context.Context, table string) (deleted bool, err error) {
 	err = r.store.engine.transact(ctx, func(in session) error {
 		day := int64(0)
@@ -205,7 +198,7 @@ func (r *Retention) deleteDay(ctx context.Context, table string) (deleted bool, 
 	return deleted, err
 }
 
-// Shrink gives room that is not used back to the system, as far as the database does not do so itself.
+// Shrink returns unused space to the system, where the database does not.
 func (s *Store) Shrink(ctx context.Context) error {
 	err := s.engine.shrink(ctx)
 	if err != nil {
@@ -214,14 +207,14 @@ func (s *Store) Shrink(ctx context.Context) error {
 	return nil
 }
 
-// Size returns how many bytes the database has.
+// Size returns the database's size in bytes.
 func (s *Store) Size(ctx context.Context) (size int64, err error) {
 	err = s.ask(ctx, "store_size", nil, func(scan scanFunc) error { return scan(&size) })
 	return size, err
 }
 
-// PhaseDay is how many seconds of a day objects of a name were in a phase, on the clusters of a type, and
-// how often one came into it. It is of spans that are no longer kept.
+// PhaseDay sums the deleted spans of a day by object, cluster type and phase: seconds in the phase,
+// and changes to it.
 type PhaseDay struct {
 	Day     ledger.Day
 	Group   ledger.Group
@@ -231,7 +224,7 @@ type PhaseDay struct {
 	Changes int64
 }
 
-// FindPhaseDays returns what spans were added up to, from a day on.
+// FindPhaseDays returns the daily sums since a day.
 func (s *Store) FindPhaseDays(ctx context.Context, from ledger.Day) ([]PhaseDay, error) {
 	var all []PhaseDay
 	err := s.ask(ctx, "phase_days", []any{int64(from)}, func(scan scanFunc) error {
@@ -245,7 +238,7 @@ func (s *Store) FindPhaseDays(ctx context.Context, from ledger.Day) ([]PhaseDay,
 	return all, err
 }
 
-// FindRefusals returns what was refused from a day on, the newest day first.
+// FindRefusals returns the refusals since a day, newest first.
 func (s *Store) FindRefusals(ctx context.Context, from ledger.Day) ([]ledger.Refusals, error) {
 	var all []ledger.Refusals
 	err := s.ask(ctx, "refusals", []any{int64(from)}, func(scan scanFunc) error {

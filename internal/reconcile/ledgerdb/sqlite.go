@@ -13,29 +13,27 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// sqlite3 is an engine: a file of SQLite. Readers do not wait for the writer.
+// sqlite3 is an engine for SQLite files. Readers do not wait for the writer.
 type sqlite3 struct {
 	files, readers *sql.DB
-	writer         *sql.Conn // the only connection of files; both nil if nothing is written
+	writer         *sql.Conn // only connection of files; both nil for reading
 	statements     map[string]string
-	prepared       map[string]*sql.Stmt              // of the writer
-	bulk           map[string]driver.StmtExecContext // by their texts, as the driver has them
-	args           []driver.NamedValue               // of the last of these
+	prepared       map[string]*sql.Stmt
+	bulk           map[string]driver.StmtExecContext
+	args           []driver.NamedValue
 	path           string
-	opened         os.FileInfo // of the file that is written
+	opened         os.FileInfo // the written file
 }
 
 const (
-	// sqliteFiles is in the names of the files with SQL for this engine alone.
+	// sqliteFiles marks SQL files for this engine.
 	sqliteFiles = "lite"
-	// maxReaders bounds the questions that are answered at a time.
-	maxReaders = 4
-	// busyTimeout is how long another process, such as a command that reads, is waited for.
+	maxReaders  = 4
+	// busyTimeout is how long to wait for another process, in milliseconds.
 	busyTimeout = "5000"
 )
 
-// OpenSQLite opens the ledger in a file, which need not be there. The error is ErrDamaged if it is no
-// ledger, and ErrNewer if it is not for this program.
+// OpenSQLite opens or creates the ledger in a file. Errors include ErrDamaged and ErrNewer.
 func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -69,10 +67,9 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	return newStore(e), nil
 }
 
-// ReadSQLite opens the ledger in a file that is there, and writes nothing. The error is ErrNewer if it is
-// not for this program.
+// ReadSQLite opens an existing file for reading. Errors include ErrNewer.
 func ReadSQLite(ctx context.Context, path string) (*Store, error) {
-	_, err := os.Stat(path) // SQLite would make a file
+	_, err := os.Stat(path) // SQLite would create a file
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
@@ -93,7 +90,6 @@ func ReadSQLite(ctx context.Context, path string) (*Store, error) {
 	return newStore(e), nil
 }
 
-// checkVersion checks that a database has the schema of this program.
 func checkVersion(ctx context.Context, on *sql.DB) error {
 	all, err := readMigrations(sqliteFiles)
 	if err != nil {
@@ -104,7 +100,7 @@ func checkVersion(ctx context.Context, on *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return compareVersion(version, len(all))
+	return compareVersion(version, newestVersion(all))
 }
 
 func openSQLiteFile(path string, pragmas ...string) (*sql.DB, error) {
@@ -112,7 +108,6 @@ func openSQLiteFile(path string, pragmas ...string) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String())
 }
 
-// sqliteMigrator has the version of the schema where SQLite has a number for it.
 type sqliteMigrator struct{ conn *sql.Conn }
 
 func (m sqliteMigrator) version(ctx context.Context) (n int, err error) {
@@ -130,7 +125,6 @@ func (m sqliteMigrator) setVersion(ctx context.Context, version int) error {
 	return err
 }
 
-// inTransaction calls work in a transaction of the writer, and commits unless it fails.
 func (e *sqlite3) inTransaction(ctx context.Context, work func() error) error {
 	if _, err := e.writer.ExecContext(ctx, "begin immediate"); err != nil {
 		return describeSQLiteError(err)
@@ -140,7 +134,7 @@ func (e *sqlite3) inTransaction(ctx context.Context, work func() error) error {
 		_, err = e.writer.ExecContext(ctx, "commit")
 	}
 	if err != nil {
-		// SQLite has rolled back by itself after some errors.
+		// SQLite rolls back by itself after some errors.
 		_, _ = e.writer.ExecContext(context.WithoutCancel(ctx), "rollback")
 	}
 	return describeSQLiteError(err)
@@ -153,8 +147,7 @@ func (e *sqlite3) transact(ctx context.Context, work func(session) error) error 
 	return e.inTransaction(ctx, func() error { return work(&sqliteSession{e.statements, e.writer, e.prepared, e}) })
 }
 
-// checkFile returns ErrDamaged if the file was removed or replaced since it was opened: what is written to it
-// then, nobody finds again.
+// checkFile returns ErrDamaged if the file was removed or replaced: writes to it would be lost.
 func (e *sqlite3) checkFile() error {
 	now, err := os.Stat(e.path)
 	if err == nil && os.SameFile(now, e.opened) {
@@ -172,10 +165,10 @@ func (e *sqlite3) read(ctx context.Context, work func(session) error) error {
 	return errors.Join(describeSQLiteError(err), tx.Rollback())
 }
 
-// allowLong does nothing: nothing bounds them here.
+// allowLong does nothing: there are no timeouts.
 func (e *sqlite3) allowLong() {}
 
-// shrunkPages is how many pages are given back at a time.
+// shrunkPages limits a step.
 const shrunkPages = 10_000
 
 func (e *sqlite3) shrink(ctx context.Context) error {
@@ -194,22 +187,19 @@ func (e *sqlite3) close() error {
 	return errors.Join(err, e.readers.Close())
 }
 
-// sqliteSession is a transaction.
 type sqliteSession struct {
 	statements map[string]string
 	on         preparer
-	prepared   map[string]*sql.Stmt // on that
-	// writer is set for a transaction that may write. There each statement runs to its end, as one that
-	// may be cut off costs more; the end of a context is noticed before the next one.
+	prepared   map[string]*sql.Stmt // statements on it
+	// writer is set for a writing transaction. Cancelable statements cost more, so only the start
+	// of each checks the context.
 	writer *sqlite3
 }
 
-// preparer is a connection, or a transaction of one.
 type preparer interface {
 	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
 }
 
-// prepare returns a statement, and the context to run it with.
 func (s *sqliteSession) prepare(ctx context.Context, name string) (*sql.Stmt, context.Context, error) {
 	if s.writer != nil {
 		err := ctx.Err()
@@ -276,13 +266,12 @@ func (s *sqliteSession) queryEach(ctx context.Context, statement string, ids []i
 	return nil
 }
 
-// describeSQLiteError returns an error as one of this package, if it is one.
 func describeSQLiteError(err error) error {
 	var found *sqlite.Error
 	if !errors.As(err, &found) {
 		return err
 	}
-	switch found.Code() & 0xff { // without the details
+	switch found.Code() & 0xff { // without extended codes
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case lib.SQLITE_FULL:

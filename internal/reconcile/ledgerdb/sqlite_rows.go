@@ -10,16 +10,14 @@ import (
 	"strings"
 )
 
-// rowsTogether is how many rows are inserted by one statement.
+// rowsTogether is the number of rows per insert.
 const rowsTogether = 16
 
-// insertedRow matches the values of a statement that inserts a row, up to what follows them.
 var insertedRow = regexp.MustCompile(`(?s)\nvalues (\(.*?\))(\non conflict|$)`)
 
-// parameter matches a parameter of a statement.
 var parameter = regexp.MustCompile(`\$\d+`)
 
-// execAll runs a statement by the driver itself, as database/sql has its price for each row.
+// execAll uses the driver directly, because database/sql is slow per row.
 func (s *sqliteSession) execAll(ctx context.Context, statement string, all rows) error {
 	err := ctx.Err()
 	if err != nil || len(all.values) == 0 {
@@ -47,7 +45,7 @@ func (s *sqliteSession) execAll(ctx context.Context, statement string, all rows)
 	})
 }
 
-// insertSeveral returns a statement that inserts some rows, for one that inserts a row; "" for another one.
+// insertSeveral converts a one-row insert for rowsTogether rows; "" for other statements.
 func insertSeveral(text string) string {
 	found := insertedRow.FindStringSubmatchIndex(text)
 	if found == nil {
@@ -57,7 +55,6 @@ func insertSeveral(text string) string {
 	return parameter.ReplaceAllString(text[:found[3]]+strings.Repeat(", "+row, rowsTogether-1)+text[found[3]:], "?")
 }
 
-// execRow runs a statement on the connection of the writer.
 func (e *sqlite3) execRow(conn any, text string, values []int64) error {
 	stmt := e.bulk[text]
 	if stmt == nil {

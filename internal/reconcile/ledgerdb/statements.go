@@ -13,8 +13,8 @@ var queryFiles embed.FS
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// readStatements returns the statements of an engine by their names: those in queries/<name>.sql, and
-// those of the engine alone in queries/<name>.<engine>.sql.
+// readStatements returns statements by name, from queries/<name>.sql and
+// queries/<name>.<engine>.sql.
 func readStatements(engine string) (map[string]string, error) {
 	all := map[string]string{}
 	err := eachSQLFile(queryFiles, "queries", engine, func(name, text string) { all[name] = text })
@@ -22,7 +22,6 @@ func readStatements(engine string) (map[string]string, error) {
 	return all, err
 }
 
-// eachSQLFile calls do for the files of a folder that are for an engine, in the order of their names.
 func eachSQLFile(files embed.FS, folder, engine string, do func(name, text string)) error {
 	entries, err := fs.ReadDir(files, folder)
 	if err != nil {

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// table is a table as Export writes it.
 type table struct {
 	name    string
-	key     string // what rows are sorted by
+	key     string
 	columns []column
 }
 
@@ -17,7 +16,6 @@ type column struct {
 	kind columnKind
 }
 
-// columnKind is what the values of a column are, in each database. Any may be null.
 type columnKind uint8
 
 const (
@@ -26,8 +24,8 @@ const (
 	boolColumn
 )
 
-// exportedTables are all tables but those that count changes, in the order in which they are written. A
-// name with $ at its end is that of a text, one with ! that of a boolean.
+// exportedTables has all tables except counters of changes, in export order. Suffix $ means text,
+// and ! boolean.
 var exportedTables = []table{
 	newTable("cluster", "id", "id first_name$ name$ uid$ environment$ cluster_type$ platform$ unproven! every first_seen last_seen rival$ rival_seen boot$ sequence sent agent_seen digest$ rival_object$ began others$"),
 	newTable("cluster_name", "cluster, since", "cluster since until name$"),
@@ -75,8 +73,6 @@ const (
 	anyPrefix    = "any_"
 )
 
-// addTransferStatements adds the statements by which each table is exported, imported, and found to be
-// empty.
 func addTransferStatements(to map[string]string) {
 	for _, t := range exportedTables {
 		var names, values []string

@@ -11,41 +11,39 @@ import (
 	"strings"
 )
 
-// ErrNotEmpty is the error for an import into a ledger that has anything.
+// ErrNotEmpty reports an import into a ledger that is not empty.
 var ErrNotEmpty = errors.New("the ledger is not empty")
 
-// LineError is a line that cannot be imported.
+// LineError is an error in a line of an import.
 type LineError struct {
 	Line int
 	Err  error
 }
 
-// Error names the line.
+// Error includes the line.
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap returns what is wrong with it.
+// Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
 const (
 	exportFormat = "fairlead-ledger"
-	// exportVersion is that of the tables and columns. It grows with each migration that changes
-	// them.
+	// exportVersion changes with each migration of tables or columns.
 	exportVersion = 2
-	// longestLine bounds a line, in bytes.
+	// longestLine is in bytes.
 	longestLine = 1 << 20
 )
 
-// frame is what is written before and after the rows.
+// frame is the first or last line.
 type frame struct {
-	Format  string `json:"format,omitempty"` // of the first line
+	Format  string `json:"format,omitempty"` // first line
 	Version int    `json:"version,omitempty"`
-	End     bool   `json:"end,omitempty"` // of the last line
+	End     bool   `json:"end,omitempty"` // last line
 	Rows    int    `json:"rows,omitempty"`
 }
 
-// Export writes all that is stored as lines of JSON, as it is at one time: a line that says what it is,
-// one for each row, and one that says how many they are. It returns how many. The Store is for nothing
-// else.
+// Export writes a consistent snapshot as JSON lines with header and footer, and returns the number
+// of rows. The Store is for nothing else.
 func (s *Store) Export(ctx context.Context, to io.Writer) (rows int, err error) {
 	s.engine.allowLong()
 	out := bufio.NewWriter(to)
@@ -84,7 +82,7 @@ func (s *Store) Export(ctx context.Context, to io.Writer) (rows int, err error) 
 	return rows, nil
 }
 
-// newRow returns a row with a place for each value, and these places. A nil one stands for null.
+// newRow returns a row, and pointers to its values; nil means null.
 func (t table) newRow() (row map[string]any, places []any) {
 	row = map[string]any{}
 	for _, c := range t.columns {
@@ -103,9 +101,8 @@ func (t table) newRow() (row map[string]any, places []any) {
 	return row, places
 }
 
-// Import reads what Export has written into a ledger that has nothing: whole, or not at all. A line that
-// cannot be read is a [LineError]. The error is ErrNotEmpty if the ledger has anything. It returns how
-// many rows there are.
+// Import reads an export into an empty ledger as a whole, and returns the number of rows. Errors
+// include [LineError] and ErrNotEmpty.
 func (s *Store) Import(ctx context.Context, from io.Reader) (rows int, err error) {
 	s.engine.allowLong()
 	err = s.engine.transact(ctx, func(in session) error {
@@ -121,7 +118,7 @@ func (s *Store) Import(ctx context.Context, from io.Reader) (rows int, err error
 	})
 	s.ids = newIdentities()
 	var queued *queuedError
-	if errors.As(err, &queued) { // of a row: nothing else is queued
+	if errors.As(err, &queued) { // only rows are queued
 		err = &LineError{queued.number + 1, fmt.Errorf("does not fit: %w", queued.err)}
 	}
 	if err != nil {
@@ -147,16 +144,14 @@ func checkEmpty(ctx context.Context, in session) error {
 	return nil
 }
 
-// importer reads lines into a transaction.
 type importer struct {
 	session
 	lines *bufio.Scanner
-	line  int // the number of the last one
+	line  int
 	rows  int
-	table int // in exportedTables, of the last row
+	table int
 }
 
-// failf returns an error of the last line.
 func (r *importer) failf(format string, args ...any) error {
 	return &LineError{r.line, fmt.Errorf(format, args...)}
 }
@@ -213,7 +208,7 @@ func (r *importer) readEnd(line []byte) error {
 	return nil
 }
 
-// readRow reads a row, whose table is that of the row before or a later one.
+// readRow requires the order of exportedTables.
 func (r *importer) readRow(ctx context.Context, line []byte) error {
 	var found map[string]json.RawMessage
 	err := json.Unmarshal(line, &found)
@@ -240,7 +235,7 @@ func (r *importer) readRow(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// readValues reads the values of a row: one for each column, and no others.
+// readValues requires exactly the table's columns.
 func (t table) readValues(text []byte) ([]any, error) {
 	row, places := t.newRow()
 	var found map[string]json.RawMessage
@@ -273,7 +268,7 @@ func (t table) columnNames() (all []string) {
 	return all
 }
 
-// readPlace returns the value in a place of newRow; nil for null.
+// readPlace returns a value of newRow; nil for null.
 func readPlace(place any) any {
 	switch p := place.(type) {
 	case **int64:

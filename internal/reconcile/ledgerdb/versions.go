@@ -7,14 +7,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Unnamed is a commit that clusters report of a part, and that no version is known of.
+// Unnamed is a reported commit of a part without a known version.
 type Unnamed struct {
 	Repo, Commit, Path string
-	Target             string // the deployment target that the part is of
+	Target             string
 }
 
-// ListUnnamed returns the commits that clusters of an environment report, and that no version is known
-// of.
+// ListUnnamed returns an environment's reported commits without a version.
 func (s *Store) ListUnnamed(ctx context.Context, environment string) ([]Unnamed, error) {
 	var all []Unnamed
 	err := s.ask(ctx, "versions_missing", []any{environment}, func(scan scanFunc) error {
@@ -26,7 +25,7 @@ func (s *Store) ListUnnamed(ctx context.Context, environment string) ([]Unnamed,
 	return all, err
 }
 
-// WriteVersion writes what people call a commit that clusters report of a part.
+// WriteVersion stores the version of a commit.
 func (s *Store) WriteVersion(ctx context.Context, u Unnamed, v ledger.Version) error {
 	err := s.engine.transact(ctx, func(in session) error {
 		return in.exec(ctx, "version_write", u.Repo, u.Commit, u.Path, v.Name, v.Build, v.Commit, unixOrNull(v.Built))

@@ -11,22 +11,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// ErrOvertaken is the error for outputs that do not follow those that are stored: another process was
-// faster.
+// ErrOvertaken reports that another process has stored newer outputs.
 var ErrOvertaken = errors.New("the ledger has newer outputs")
 
-// Environment is where the output of an environment goes.
+// Environment is an environment and the place of its output.
 type Environment struct {
 	Name, Repo, Branch, Folder string
-	Order                      int // where it comes in the order of promotion
+	Order                      int // position in promotion order
 }
 
-// WantedState is what is stored of what an environment's clusters should run.
+// WantedState is the stored wanted state of an environment.
 type WantedState struct {
 	Environment Environment
-	Newest      string            // the commit of the newest output; "" if there is none
-	Folders     map[string]string // the ids of the trees of cluster types then
-	// Expected is how many clusters of a type there should be, where that is known.
+	Newest      string
+	Folders     map[string]string // tree ids by cluster type
+	// Expected is the number of clusters by type, where known.
 	Expected map[string]int
 
 	seq, line int64
@@ -36,17 +35,16 @@ type WantedState struct {
 // Outputs are new outputs of an environment.
 type Outputs struct {
 	Environment Environment
-	// Follows is the newest output that is stored; NewLine is set if the branch does not go on from
-	// there, but from Fork, which is "" if it goes on from none that is stored.
+	// Follows is the newest stored output. NewLine is set for a rewritten branch; Fork is then the
+	// last common stored output, or "".
 	Follows, Fork string
 	NewLine       bool
-	Changes       []ledger.OutputChange // the oldest first; their Parts were written before
-	// Expected is how many clusters of a type there should be; all others have no number. What is stored
-	// stays if it is nil.
+	Changes       []ledger.OutputChange // oldest first, after WriteParts
+	// Expected is the number of clusters by type; nil keeps the stored one.
 	Expected map[string]int
 }
 
-// LoadWanted reads what is stored of what an environment's clusters should run.
+// LoadWanted reads the stored wanted state of an environment.
 func (s *Store) LoadWanted(ctx context.Context, environment string) (w WantedState, err error) {
 	err = s.engine.read(ctx, func(in session) error {
 		w, err = loadWanted(ctx, in, environment)
@@ -84,7 +82,7 @@ func loadWanted(ctx context.Context, in session, environment string) (WantedStat
 	})
 }
 
-// HasOutput reports whether a commit is stored as an output of an environment.
+// HasOutput reports whether a commit is a stored output.
 func (s *Store) HasOutput(ctx context.Context, environment, commit string) (found bool, err error) {
 	err = s.ask(ctx, "output_find", []any{environment, commit}, func(scan scanFunc) error {
 		var id int64
@@ -94,11 +92,11 @@ func (s *Store) HasOutput(ctx context.Context, environment, commit string) (foun
 	return found, err
 }
 
-// maxFiles is how many files are written in one transaction. The clusters that report wait meanwhile.
+// maxFiles limits a transaction, during which reports wait.
 const maxFiles = 5000
 
-// WriteParts writes what is in files, by the ids of their blobs. What no output has is of no harm, so
-// that this may end at any time.
+// WriteParts writes the contents of files, by blob id. It may be interrupted: unused files do no
+// harm.
 func (s *Store) WriteParts(ctx context.Context, parts map[string][]ledger.Part) error {
 	for digests := range slices.Chunk(slices.Sorted(maps.Keys(parts)), maxFiles) {
 		err := s.engine.transact(ctx, func(in session) error { return writeParts(ctx, in, digests, parts) })
@@ -129,8 +127,8 @@ func writeParts(ctx context.Context, in session, digests []string, parts map[str
 	return nil
 }
 
-// WriteOutputs writes new outputs whole or not at all, and when they came to clusters. The error is
-// ErrOvertaken if they do not follow those that are stored.
+// WriteOutputs writes new outputs and their arrivals in one transaction. It returns ErrOvertaken if
+// they do not follow the stored ones.
 func (s *Store) WriteOutputs(ctx context.Context, o Outputs) error {
 	err := s.engine.transact(ctx, func(in session) error {
 		known, err := loadWanted(ctx, in, o.Environment.Name)
@@ -157,17 +155,15 @@ func (s *Store) WriteOutputs(ctx context.Context, o Outputs) error {
 	return nil
 }
 
-// outputWriter writes the outputs of one environment.
 type outputWriter struct {
 	session
 	environment int64
 	seq, line   int64
-	next        int64 // the id of the next output
+	next        int64
 	types       map[string]int64
-	former      map[string][]int64 // ids of outputs that are written again, by their commits
+	former      map[string][]int64 // previous ids by commit
 }
 
-// writeAll writes outputs, and returns when the earliest of them was merged.
 func (w *outputWriter) writeAll(ctx context.Context, o Outputs, known WantedState) (earliest time.Time, err error) {
 	e := o.Environment
 	w.environment, err = w.writeRow(ctx, "environment_write", e.Name, e.Repo, e.Branch, e.Folder, int64(e.Order))
@@ -186,7 +182,7 @@ func (w *outputWriter) writeAll(ctx context.Context, o Outputs, known WantedStat
 		}
 	}
 	for i, c := range o.Changes {
-		if o.NewLine && c.Merged.Before(known.merged) { // it was wanted before, and is wanted again
+		if o.NewLine && c.Merged.Before(known.merged) { // wanted before, and again now
 			c.Merged = known.merged
 		}
 		if i == 0 || c.Merged.Before(earliest) {
@@ -200,7 +196,6 @@ func (w *outputWriter) writeAll(ctx context.Context, o Outputs, known WantedStat
 	return earliest, w.writeExpected(ctx, o.Expected, known.Expected)
 }
 
-// writeRow writes a row, and returns its id.
 func (w *outputWriter) writeRow(ctx context.Context, statement string, args ...any) (id int64, err error) {
 	err = w.query(ctx, statement, args, func(scan scanFunc) error { return scan(&id) })
 	return id, err
@@ -225,8 +220,7 @@ func (w *outputWriter) writeChange(ctx context.Context, c ledger.OutputChange) e
 	return nil
 }
 
-// takeID returns the id of an output: the one that it had, if it is written again, as its arrivals have
-// that.
+// takeID reuses the id of an output that is written again, because arrivals refer to it.
 func (w *outputWriter) takeID(commit string) int64 {
 	ids := w.former[commit]
 	if len(ids) > 0 {
@@ -270,8 +264,7 @@ func (w *outputWriter) findType(ctx context.Context, name string) (int64, error)
 	return id, err
 }
 
-// findDifference returns how the files of a cluster type differ from those that are stored. Files that
-// are only stored are gone.
+// findDifference returns the difference to the stored files; files only stored are removed.
 func (w *outputWriter) findDifference(ctx context.Context, clusterType int64, name string, files []ledger.FileChange) ([]ledger.FileChange, error) {
 	stored := map[string]string{}
 	err := w.query(ctx, "desired_load", []any{clusterType}, func(scan scanFunc) error {
@@ -301,7 +294,7 @@ func (w *outputWriter) findDifference(ctx context.Context, clusterType int64, na
 	return changed, nil
 }
 
-// writeFile ends what a deployment target has had, unless that was done, and begins what it has now.
+// writeFile replaces a target's file. ended is set if the old one was ended already.
 func (w *outputWriter) writeFile(ctx context.Context, clusterType int64, f ledger.FileChange, ended bool) error {
 	if !ended || f.Digest == "" {
 		err := w.exec(ctx, "desired_end", clusterType, f.Target, w.seq)
@@ -319,7 +312,6 @@ func (w *outputWriter) writeFile(ctx context.Context, clusterType int64, f ledge
 	return w.exec(ctx, "desired_begin", clusterType, f.Target, w.seq, f.Digest)
 }
 
-// writeExpected writes how many clusters there should be, where another number is stored.
 func (w *outputWriter) writeExpected(ctx context.Context, wanted, known map[string]int) error {
 	if wanted == nil {
 		return nil

@@ -10,16 +10,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// Batch is what is written at a time. The clusters of its objects are in it, or were written before.
+// Batch is one write. The clusters of its objects are included or already stored.
 type Batch struct {
 	Clusters []ledger.Cluster
-	// Objects and Spans are best sorted by object. Of an object or a span there is one of them at most.
-	Objects []ledger.Saved
-	Spans   []ledger.SpanWrite
-	// Gone are the objects that their clusters no longer have, since a time.
+	// Objects and Spans should be sorted by object, without duplicates.
+	Objects   []ledger.Saved
+	Spans     []ledger.SpanWrite
 	Gone      []ledger.Object
 	GoneSince time.Time
-	// Refusals are added to those that are stored.
+	// Refusals are added to the stored counts.
 	Refusals []ledger.Refusals
 }
 
@@ -28,7 +27,6 @@ func (b *Batch) IsEmpty() bool {
 	return len(b.Clusters) == 0 && len(b.Objects) == 0 && len(b.Spans) == 0 && len(b.Gone) == 0 && len(b.Refusals) == 0
 }
 
-// listChanged returns the clusters whose objects are in the batch.
 func (b *Batch) listChanged() []string {
 	found := map[string]bool{}
 	for i := range b.Objects {
@@ -43,15 +41,13 @@ func (b *Batch) listChanged() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// Write writes a batch whole or not at all. It may be written again, but for its refusals, which then count
-// again.
+// Write writes a batch in one transaction. It may be repeated, but refusals then count twice.
 func (s *Store) Write(ctx context.Context, b Batch) error {
 	return s.Update(ctx, func(News) Batch { return b })
 }
 
-// Update writes the batch that take returns whole or not at all. If other processes may write to the
-// database, take is told of the clusters that they have changed since this one has last read or
-// written, and none of them writes before this is done.
+// Update writes the batch that take returns. In a shared database, take gets the clusters that
+// other processes changed since the last access; none writes meanwhile.
 func (s *Store) Update(ctx context.Context, take func(News) Batch) error {
 	generation := s.generation
 	err := s.engine.transact(ctx, func(in session) error {
@@ -79,14 +75,13 @@ func (s *Store) Update(ctx context.Context, take func(News) Batch) error {
 		return err
 	})
 	if err != nil {
-		s.ids = newIdentities() // some may never have been written
+		s.ids = newIdentities() // some may not be stored
 		return fmt.Errorf("write the ledger: %w", err)
 	}
 	s.generation = generation
 	return nil
 }
 
-// compareGeneration returns ErrRestored if the database does not have what was last read or written.
 func (s *Store) compareGeneration(ctx context.Context, in session) error {
 	generation, err := loadGeneration(ctx, in)
 	if err == nil && generation < s.generation {
@@ -95,7 +90,7 @@ func (s *Store) compareGeneration(ctx context.Context, in session) error {
 	return err
 }
 
-// HasNews reports whether other processes have changed anything since this one has last read or written.
+// HasNews reports whether other processes have written since the last access.
 func (s *Store) HasNews(ctx context.Context) (bool, error) {
 	generation := s.generation
 	err := s.engine.read(ctx, func(in session) (err error) {
@@ -157,7 +152,6 @@ func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error
 	return err
 }
 
-// writeNames writes the names of a cluster, unless it is known that they are written.
 func (w *batchWriter) writeNames(ctx context.Context, id int64, all []ledger.Naming, known *writtenCluster) error {
 	named := int64(0)
 	if len(all) > 0 {
@@ -180,7 +174,6 @@ func (w *batchWriter) writeNames(ctx context.Context, id int64, all []ledger.Nam
 	return nil
 }
 
-// writePlaces writes the places that a cluster has left, unless it is known that they are written.
 func (w *batchWriter) writePlaces(ctx context.Context, id int64, all []ledger.Place, known *writtenCluster) error {
 	for _, p := range all {
 		if unixOf(p.Until) <= known.moved {
@@ -195,7 +188,6 @@ func (w *batchWriter) writePlaces(ctx context.Context, id int64, all []ledger.Pl
 	return nil
 }
 
-// writeStates writes what is known of objects.
 func (w *batchWriter) writeStates(ctx context.Context, all []ledger.Saved) error {
 	var outdated, evidence rows
 	states := newRows(10, len(all))
@@ -247,7 +239,7 @@ func (w *batchWriter) writeStates(ctx context.Context, all []ledger.Saved) error
 	return err
 }
 
-// writeGone ends what is known of objects. Their history stays.
+// writeGone keeps the history.
 func (w *batchWriter) writeGone(ctx context.Context, all []ledger.Object, since time.Time) error {
 	var gone, ids rows
 	for _, o := range all {
@@ -269,7 +261,6 @@ func (w *batchWriter) writeGone(ctx context.Context, all []ledger.Object, since 
 	return err
 }
 
-// textIDs returns the ids of two revisions and a message.
 func (w *batchWriter) textIDs(ctx context.Context, first, second, message string) (ids [3]int64, err error) {
 	ids[0], err = w.revisionID(ctx, first)
 	if err == nil {
@@ -281,7 +272,6 @@ func (w *batchWriter) textIDs(ctx context.Context, first, second, message string
 	return ids, err
 }
 
-// writeSpans writes what has become of spans.
 func (w *batchWriter) writeSpans(ctx context.Context, all []ledger.SpanWrite) error {
 	begun, ended, deleted := newRows(9, len(all)/2), newRows(3, len(all)/2), rows{}
 	for i := range all {
@@ -318,7 +308,6 @@ func (w *batchWriter) writeSpans(ctx context.Context, all []ledger.SpanWrite) er
 	return err
 }
 
-// numberOf returns 1 for true, and 0 for false.
 func numberOf(b bool) int64 {
 	if b {
 		return 1
@@ -326,7 +315,7 @@ func numberOf(b bool) int64 {
 	return 0
 }
 
-// unixOf returns a time in seconds since 1970; 0 for the zero time.
+// unixOf returns Unix seconds; 0 for the zero time.
 func unixOf(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -334,7 +323,7 @@ func unixOf(t time.Time) int64 {
 	return t.Unix()
 }
 
-// unixOrNull returns a time in seconds since 1970; null for the zero time.
+// unixOrNull returns Unix seconds; null for the zero time.
 func unixOrNull(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -342,7 +331,6 @@ func unixOrNull(t time.Time) any {
 	return t.Unix()
 }
 
-// timeOf is the inverse of unixOf.
 func timeOf(unix int64) time.Time {
 	if unix == 0 {
 		return time.Time{}

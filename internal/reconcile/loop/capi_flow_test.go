@@ -27,10 +27,8 @@ func TestDetachedFromClusterAPI(t *testing.T) {
 	}
 	report := func(phase rollout.Phase) func() {
 		return func() {
-			inbox, err := observe.NewInbox(w.reportsFile)
-			if err != nil {
-				t.Fatal(err)
-			}
+			inbox := w.openReports(w.reportsFile)
+			defer w.closeReports(inbox)
 			w.now = w.now.Add(time.Minute)
 			w.add(inbox, observe.Event{
 				Cluster: "management", Environment: "dev", Object: "Kustomization/fleet/im-fleet-edge-40-three",
@@ -60,7 +58,7 @@ func TestDetachedFromClusterAPI(t *testing.T) {
 		w.life(w.data)
 		if strings.Contains(step.title, "DESTROY") {
 			want := w.outcome()
-			if steps := w.killAtEveryStep(before, want); !slices.Contains(steps, "open the pull request") {
+			if steps := w.killAtEveryStep(before, w.beginAgain(want)); !slices.Contains(steps, "open the pull request") {
 				t.Errorf("%s: the steps were %q", step.name, steps)
 			}
 			w.wantOutcome(step.name+": never killed", want)

@@ -94,7 +94,6 @@ func (l *Loop) keepStates(ctx context.Context, e *environment) {
 	})
 }
 
-// isRendered reports whether this round has rendered the environment.
 func (e *environment) isRendered() bool {
 	return !e.attempt.paused && e.attempt.err == nil && e.attempt.rendered.Model != nil
 }

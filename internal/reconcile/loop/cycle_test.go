@@ -148,7 +148,7 @@ func (w *world) begin(data string, more ...func(*loop.Options)) *daemon {
 		Settings: w.settings(data), Store: d.store, Now: func() time.Time { return w.now }, Random: func() float64 { return 0 },
 		Logger: slog.New(slog.NewTextHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
-	inbox, err := openReports(w.reportsFile)
+	inbox, err := readReports(w.reportsFile, w.now)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/scheduler"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -24,6 +25,9 @@ import (
 // records are written by pull request, so are decisions.
 func (l *Loop) recordDecisions(ctx context.Context, e *environment) (written bool, err error) {
 	r := e.attempt.rendered
+	if r.Model != nil {
+		e.attempt.schedulers = scheduler.FindUnknown(r.Model, l.options.Settings, false)
+	}
 	if !l.options.Settings.Write || e.unreachable != nil || r.Model == nil || r.Problems.StopsEnvironment() {
 		return false, nil
 	}
@@ -43,6 +47,8 @@ func (l *Loop) recordDecisions(ctx context.Context, e *environment) (written boo
 	if err != nil {
 		return false, err
 	}
+	plan, problems := l.askSchedulers(ctx, plan, branch)
+	e.attempt.schedulers = append(e.attempt.schedulers, problems...)
 	edit, err := newDecisionEdit(e.name, branch, plan, r.Model)
 	if err != nil {
 		return false, err
@@ -90,31 +96,55 @@ func (l *Loop) proposeDecisions(ctx context.Context, e *environment, remote *rep
 	return err
 }
 
+// askSchedulers returns a plan with what external schedulers have answered, and what is wrong with their answers.
+func (l *Loop) askSchedulers(ctx context.Context, plan *schedule.Plan, branch source.Branch) (*schedule.Plan, problem.List) {
+	clusters := map[string]int{}
+	listed, _ := branch.Progress.ListClusters() // problems are reported where the branch is read
+	for _, c := range listed {
+		clusters[c.Type]++
+	}
+	answered, problems := l.schedulers.Decide(ctx, plan, clusters)
+	if len(answered) == 0 {
+		return plan, problems
+	}
+	m := plan.Model()
+	for _, d := range answered {
+		m = m.WithDecision(d)
+	}
+	return schedule.NewPlan(m, plan), problems
+}
+
 // newDecisionEdit returns the edit of an environment's branch that writes the decisions of a plan; without files if
-// they are there.
-func newDecisionEdit(environment string, branch source.Branch, plan *schedule.Plan, m *model.Model) (publish.Edit, error) {
+// they are there. What external schedulers decided is written as the model of the plan has it.
+func newDecisionEdit(environment string, branch source.Branch, plan *schedule.Plan, written *model.Model) (publish.Edit, error) {
 	edit := publish.Edit{Branch: branch.Name, Head: branch.Head, When: branch.When}
-	decided, files := plan.Decisions(), map[string][]byte{}
+	wanted, files := &model.Model{Decisions: plan.Decisions()}, map[string][]byte{}
+	for _, p := range plan.Model().Policies {
+		if p.Choice != nil && p.Choice.Decider.IsExternal() {
+			wanted = wanted.WithDecision(plan.Model().DecisionOf(p))
+		}
+	}
 	rewritten := map[string]bool{} // the files that change
-	for _, d := range m.Decisions {
-		if !maps.EqualFunc(decided[d.Name], d.Units, slices.Equal) {
+	for _, d := range written.Decisions {
+		i, known := model.IndexOf(wanted.Decisions, d.Name)
+		if !known || !d.Equal(wanted.Decisions[i]) {
 			files[d.Pos.File], rewritten[d.Pos.File] = nil, true
 		}
 	}
-	for policy, units := range decided {
-		i, known := model.IndexOf(m.Decisions, policy)
-		if known && !rewritten[m.Decisions[i].Pos.File] {
+	for _, d := range wanted.Decisions {
+		i, known := model.IndexOf(written.Decisions, d.Name)
+		if known && !rewritten[written.Decisions[i].Pos.File] || d.By == "" {
 			continue
 		}
-		text, err := model.EncodeDecision(policy, units)
+		text, err := d.Encode()
 		if err != nil {
 			return edit, err
 		}
-		files[path.Join(branch.Folder, model.DecisionFolder, policy+".yaml")] = text
+		files[path.Join(branch.Folder, model.DecisionFolder, d.Name+".yaml")] = text
 	}
 	if len(files) > 0 {
 		edit.Files = files
-		edit.Message = fmt.Sprintf("Choose cluster types in %s\n\n%s\n%s\n", environment, describeMoves(plan, m), decisionTrailer(environment))
+		edit.Message = fmt.Sprintf("Choose cluster types in %s\n\n%s\n%s\n", environment, describeMoves(plan, written), decisionTrailer(environment))
 	}
 	return edit, nil
 }
@@ -125,22 +155,20 @@ func decisionTrailer(environment string) string { return "Fairlead-Decisions: " 
 // maxMoves bounds the moves that a message lists.
 const maxMoves = 100
 
-// describeMoves returns a line for each unit that has lost a place, with the reason, and the number of those that
-// have new ones only.
-func describeMoves(plan *schedule.Plan, m *model.Model) string {
+// describeMoves returns a line for each move of a unit since what was written, with the reason, and the number of those
+// that have new places only.
+func describeMoves(plan *schedule.Plan, written *model.Model) string {
 	var b strings.Builder
 	moves, placed := 0, 0
-	for _, u := range plan.Units() {
-		if len(u.Lost) == 0 {
-			if slices.ContainsFunc(u.Places, func(p schedule.Place) bool { return !p.Kept }) {
-				placed++
-			}
+	for _, change := range plan.ChangesSince(written) {
+		if !slices.ContainsFunc(change.Moves, func(m schedule.Move) bool { return m.From != "" }) {
+			placed++
 			continue
 		}
-		for _, move := range u.Moves(m) {
+		for _, move := range change.Moves {
 			moves++
 			if moves <= maxMoves && move.From != "" {
-				fmt.Fprintf(&b, "%s/%s: %s\n", u.Policy.Name, u.Name, move)
+				fmt.Fprintf(&b, "%s/%s: %s\n", change.Unit.Policy.Name, change.Unit.Name, move)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -105,7 +107,7 @@ func TestDecisionKilled(t *testing.T) {
 	w.life(w.data)
 	want := w.outcome()
 	decided := w.head(w.cp(), "dev")
-	steps := w.killAtEveryStep(before, want)
+	steps := w.killAtEveryStep(before, w.beginAgain(want))
 	decides, proposes := slices.Index(steps, "commit to dev"), slices.Index(steps, "push our branch")
 	if decides < 0 || decides > proposes {
 		t.Errorf("the steps are %q, and the decision should come before the proposal", steps)
@@ -191,6 +193,41 @@ func TestDecisionIsProposed(t *testing.T) {
 	d.cycle()
 	if strings.Contains(strings.Join(slices.Sorted(maps.Keys(w.branches("cp"))), " "), "decisions") || w.open("dev").Number != proposed.Number {
 		t.Errorf("the branches are %v", w.branches("cp"))
+	}
+}
+
+// TestPreviewOfChoice: the comment on a pull request of the control plane says which units it moves and why, and which
+// have no room.
+func TestPreviewOfChoice(t *testing.T) {
+	fake, d := onGitHub(t, "dev")
+	d.chooses("dev", "{pick: 1}")
+	d.cycle()
+	chosen, other := "cloud", "edge"
+	if strings.Contains(d.decision("dev"), "edge") {
+		chosen, other = other, chosen
+	}
+	work := fake.Git.Work(t, githubCP)
+	taint := func(clusterType string) {
+		file := "cluster-types/" + clusterType + ".yaml"
+		name := "  name: " + clusterType + "\n"
+		text := gittest.Show(t, work.Dir, "HEAD", file)
+		work.Write(file, strings.Replace(text, name, name+"  annotations: {fairlead.io/taints: \"drain:NoSelect\"}\n", 1))
+		work.Commit("drain " + clusterType)
+		work.Push("HEAD:drain")
+	}
+	gittest.Git(t, work.Dir, "checkout", "-qB", "drain", "origin/dev")
+	taint(chosen)
+	number := fake.Propose(githubCP, githubfake.Proposed{Head: "drain", Base: "dev", Title: "drain"})
+	for _, want := range []string{
+		"**Places that policies choose**: 1 unit moves, 0 stay\n\n- hello/hello-web: " + chosen + " → " + other + " (taint drain)\n",
+		"the choice would leave hello-web nowhere: 0 of 2 cluster types can take it: 2 had an untolerated taint (drain)",
+	} {
+		gittest.Git(t, fake.Git.Dir(githubCP), "update-ref", fmt.Sprintf("refs/pull/%d/head", number), "refs/heads/drain")
+		d.cycle()
+		if all := fake.Comments(githubCP, number); len(all) != 1 || !strings.Contains(all[0], want) {
+			t.Errorf("the comments lack %q:\n%s", want, all)
+		}
+		taint(other)
 	}
 }
 

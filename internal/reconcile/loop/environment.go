@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -60,6 +61,7 @@ type environment struct {
 	kept          []stack.State   // those that its output names, if two of its stacks have one state
 	claimant      source.Claimant // what it was rendered with last, as it is compared with others
 	hasPlans      bool
+	waveTarget    waveTarget
 	asksForNone   bool   // no pull request asks for a plan of it
 	drifts        string // the drift of its stacks in the last round that read it; see driftsOf
 	// ephemeral is nil if the environment is there to stay.
@@ -77,9 +79,10 @@ type attempt struct {
 	chosen   bool // Fairlead chose the place of its output
 	// claimed is what its clusters have and those of another environment have too.
 	claimed problem.List
+	// schedulers is what is wrong with the answers of external schedulers and inventories.
+	schedulers problem.List
 }
 
-// renderEnvironment renders an environment.
 func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 	started := l.options.Now()
 	e.attempt = attempt{paused: l.isPaused(ctx, e)}
@@ -94,7 +97,6 @@ func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 	e.attempt.took = l.options.Now().Sub(started)
 }
 
-// tryRender renders an environment, and checks what came of it.
 func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	l.options.Logger.Debug("render", "environment", e.name)
 	if err := l.renderOnce(ctx, e); err != nil {
@@ -107,6 +109,11 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	found, err := l.inventories.Import(ctx, l.source, e.name)
+	if err != nil {
+		return err
+	}
+	e.attempt.schedulers = append(e.attempt.schedulers, found...)
 	if err := l.verifyRendering(ctx, e); err != nil {
 		return err
 	}
@@ -120,7 +127,6 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	return nil
 }
 
-// renderOnce renders an environment as its repositories are now.
 func (l *Loop) renderOnce(ctx context.Context, e *environment) (err error) {
 	e.unreachable = nil
 	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, &e.cache)
@@ -225,7 +231,7 @@ const maxWaits = 5
 func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) error {
 	r := a.rendered
 	to := r.Model.OutputRepo()
-	problems := append(slices.Clip(r.Problems), a.claimed...)
+	problems := slices.Concat(r.Problems, a.claimed, a.schedulers)
 	if a.rival != "" {
 		publish.AddRival(&problems, to, a.rival)
 	} else if a.refusal != nil && !slices.ContainsFunc(problems, func(p problem.Problem) bool { return !p.Warning && p.Subject == to.Subject() }) {
@@ -278,7 +284,6 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	return err
 }
 
-// digestReport names everything that an outcome, and so its report, depends on.
 func (l *Loop) digestReport(e *environment, r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *repos.Remote, pull *forge.Pull) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, r.Tree.ID())
@@ -294,6 +299,7 @@ func (l *Loop) digestReport(e *environment, r source.Rendered, problems problem.
 	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
 		fmt.Fprintln(h, w.Cause, w.Reason)
 	}
+	fmt.Fprint(h, newWaveDivider(l).digestWaves(e, r.Model))
 	if to != nil {
 		fmt.Fprintln(h, to.Repo, to.Branch, to.Path)
 	}
@@ -316,7 +322,6 @@ func (l *Loop) digestReport(e *environment, r source.Rendered, problems problem.
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// proposeOutput publishes, and fills in the outcome.
 func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to *model.GitOpsRepo, out *repos.Remote, done *outcome) error {
 	r := a.rendered
 	f, err := out.Forge()
@@ -331,11 +336,20 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if done.problems.StopsEnvironment() {
 		return nil
 	}
+	part, err := newWaveDivider(l).divideOutput(ctx, e, to, out, r, rendered, done)
+	if err != nil || done.problems.StopsEnvironment() {
+		return err
+	}
+	done.step = part.step
+	if part.isUnknown {
+		done.result = publish.Result{State: publish.Advancing, Reason: part.waits, Head: part.head}
+		return nil
+	}
 	modules, err := clusterfiles.FindModules(r.Model, rendered)
 	if err != nil {
 		return fmt.Errorf("find root modules: %w", err)
 	}
-	o, merge := l.publishOptions(out, f), publish.Merge(l.orders.Merge[e.name])
+	o, merge := l.publishOptions(out, f), publish.Merge(cmp.Or(part.merge, l.orders.Merge[e.name]))
 	o.Listed = l.reusablePulls(out, merge)
 	e.outputBranch, err = e.outputBranch.see(to, out)
 	if err != nil {
@@ -343,8 +357,8 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	}
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
-		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: rendered, Inputs: r.Commits, Stopped: r.Stopped, Problems: done.problems, Modules: modules,
-		Workload: model.WorkloadOf(r.Model), Chosen: model.ChosenIn(r.Model), Followed: r.Model.Followed, Merge: merge, Withheld: l.orders.Withheld[e.name],
+		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: part.rendered, Inputs: part.inputs, Step: part.step, Stopped: r.Stopped, Problems: done.problems, Modules: modules,
+		Workload: model.WorkloadOf(r.Model), Chosen: model.ChosenIn(r.Model), Followed: r.Model.Followed, Costs: promoter.NewCostText(l.options.FindPlans, l.options.Ledger, e.name), Merge: merge, Withheld: l.orders.Withheld[e.name],
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		IsCurrent: func(ctx context.Context) (bool, error) {
 			moved, err := l.hasMoved(ctx, e, r.Commits)
@@ -360,6 +374,12 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 			return fmt.Errorf("publish: %w", stopped)
 		}
 		return nil
+	}
+	if part.step != nil && result.State == publish.InSync { // with what its waves have got
+		result.State = publish.Advancing
+	}
+	if part.waits != "" {
+		result.Reason = part.waits
 	}
 	e.waitsForForge = result.Again
 	if result.Pull != nil && !result.Report.IsEmpty() {
@@ -405,7 +425,6 @@ func (l *Loop) limitsOf(e *environment) *model.Limits {
 	return &limits
 }
 
-// publishOptions returns the options of what is written to a GitOps repository.
 func (l *Loop) publishOptions(out *repos.Remote, f forge.Forge) publish.Options {
 	return publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.options.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,

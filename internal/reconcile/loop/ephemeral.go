@@ -201,11 +201,11 @@ func (f *ephemeralLife) checkFree(ctx context.Context, e *environment, to *model
 // hasEnded asks the control plane once more: what was read may be old, and a person may
 // have extended the environment since.
 func (f *ephemeralLife) hasEnded(ctx context.Context, e *source.Ephemeral) (ephemeral.Cleared, error) {
-	now, err := f.remotes.ControlPlane().ListBranches(ctx)
+	now, err := f.remotes.ControlPlane().ListReferences(ctx)
 	if err != nil {
 		return ephemeral.Cleared{}, fmt.Errorf("ask whether %s was extended: %w", e.Name, err)
 	}
-	if now[e.Branch] != e.Head {
+	if now.Branches[e.Branch] != e.Head {
 		return ephemeral.Cleared{Reason: "its branch has moved, and is looked at again", Again: true}, nil
 	}
 	return ephemeral.Cleared{Done: true}, nil

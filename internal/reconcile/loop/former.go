@@ -34,7 +34,6 @@ func (r *retirement) findFormer() (former []*model.Environment, named []string, 
 	return slices.DeleteFunc(former, func(e *model.Environment) bool { return slices.Contains(named, e.Name) }), named, nil
 }
 
-// isListed reports whether an environment is one that this daemon looks after.
 func (r *retirement) isListed(name string) bool {
 	only := r.settings.Environments
 	return len(only) == 0 || slices.Contains(only, name)

@@ -25,15 +25,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// The environment of a process that is a daemon of one cycle: its settings, its
+// The environment of a process that is a daemon of one cycle, or of several: its settings, its
 // time, and the step at which it dies (0: none).
 const (
 	settingsVariable = "CYCLE_TEST_SETTINGS"
 	timeVariable     = "CYCLE_TEST_TIME"
 	stepVariable     = "CYCLE_TEST_STEP"
+	cyclesVariable   = "CYCLE_TEST_CYCLES"
 	reportsVariable  = "CYCLE_TEST_REPORTS" // a file with what clusters have reported; "" for none
 	killed           = 137
 )
@@ -45,16 +47,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// daemonProcess runs one cycle, or dies in it.
+// daemonProcess runs some cycles, or dies in them.
 func daemonProcess() int {
 	s, problems := config.Parse("fairlead.yaml", []byte(os.Getenv(settingsVariable)), ".", os.Getenv)
 	last, err := strconv.Atoi(os.Getenv(stepVariable))
+	cycles, _ := strconv.Atoi(os.Getenv(cyclesVariable))
 	now, timeErr := time.Parse(time.RFC3339, os.Getenv(timeVariable))
 	if err := errors.Join(err, timeErr, limitFiles()); err != nil || problems.Stops() {
 		fmt.Fprintln(os.Stderr, problems, err)
 		return 1
 	}
-	inbox, err := openReports(os.Getenv(reportsVariable))
+	inbox, err := readReports(os.Getenv(reportsVariable), now)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -73,7 +76,11 @@ func daemonProcess() int {
 	})
 	if err == nil {
 		defer loop.Close()
-		err = loop.Cycle(context.Background())
+	}
+	for range max(1, cycles) {
+		if err == nil {
+			err = loop.Cycle(context.Background())
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -82,19 +89,23 @@ func daemonProcess() int {
 	return 0
 }
 
-// openReports returns what is in a file of reports; nil without a file.
-func openReports(file string) (observe.ReportSource, error) {
-	if file == "" {
+// readReports returns what clusters have reported to a file; nil if there is none.
+func readReports(file string, now time.Time) (observe.ReportSource, error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return observe.NewInbox(file)
+	known, err := recorder.Read(context.Background(), file, func() time.Time { return now })
+	if err != nil {
+		return nil, err
+	}
+	return known, nil
 }
 
 // diesAt runs a cycle in a process of its own that dies at a step, and gives what it
 // was about to do; "" if it had less to do.
-func (w *world) diesAt(step int, data string) string {
+func (w *world) diesAt(step int, data string, more ...string) string {
 	w.Helper()
-	out, err := w.command(data, stepVariable+"="+strconv.Itoa(step)).Output()
+	out, err := w.command(data, append(more, stepVariable+"="+strconv.Itoa(step))...).Output()
 	var ended *exec.ExitError
 	switch {
 	case err == nil:
@@ -289,9 +300,9 @@ func (w *world) drop(repo, branch string) {
 	gittest.Git(w, w.server.Dir(repo), "update-ref", "-d", "refs/heads/"+branch)
 }
 
-// killAtEveryStep runs a cycle that dies at each of its steps in turn, and checks that the next one comes to
-// the same end. It returns the steps.
-func (w *world) killAtEveryStep(before saved, want outcome) (steps []string) {
+// killAtEveryStep runs a cycle that dies at each of its steps in turn, calls visit after each death, and ends with a
+// cycle that lives. It returns the steps.
+func (w *world) killAtEveryStep(before saved, visit func(n int, step string)) (steps []string) {
 	w.Helper()
 	for {
 		w.restore(before)
@@ -300,12 +311,21 @@ func (w *world) killAtEveryStep(before saved, want outcome) (steps []string) {
 			return steps
 		}
 		steps = append(steps, step)
-		dead := w.save()
-		w.life(w.data)
-		w.wantOutcome(fmt.Sprintf("killed at step %d (%s), and begun again", len(steps), step), want)
-		w.restore(dead)
-		w.life(w.TempDir())
-		w.wantOutcome(fmt.Sprintf("killed at step %d (%s), and begun with nothing", len(steps), step), want)
+		visit(len(steps), step)
+	}
+}
+
+// beginAgain has the process begin again with the data folder that was left behind, or, after every second step,
+// without: TestKilledAtEveryStep does both after each.
+func (w *world) beginAgain(want outcome) func(n int, step string) {
+	return func(n int, step string) {
+		w.Helper()
+		data, with := w.data, "again"
+		if n%2 == 0 {
+			data, with = w.TempDir(), "with nothing"
+		}
+		w.life(data)
+		w.wantOutcome(fmt.Sprintf("killed at step %d (%s), and begun %s", n, step, with), want)
 	}
 }
 
@@ -324,7 +344,14 @@ func TestKilledAtEveryStep(t *testing.T) {
 			w.life(w.data)
 			w.wantOutcome("a second cycle", want)
 
-			steps := w.killAtEveryStep(before, want)
+			steps := w.killAtEveryStep(before, func(n int, step string) {
+				dead := w.save()
+				w.life(w.data)
+				w.wantOutcome(fmt.Sprintf("killed at step %d (%s), and begun again", n, step), want)
+				w.restore(dead)
+				w.life(w.TempDir())
+				w.wantOutcome(fmt.Sprintf("killed at step %d (%s), and begun with nothing", n, step), want)
+			})
 			w.wantOutcome("never killed", want)
 			if !slices.Contains(steps, test.want) {
 				t.Errorf("the steps were %q, without %q", steps, test.want)

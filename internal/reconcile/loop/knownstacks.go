@@ -23,6 +23,7 @@ type renderedStacks struct {
 // reportStacks has people see the stacks of an environment: those that it is rendered to, and those that its
 // output branch has. What cannot be read is logged: nothing is decided by it.
 func (l *Loop) reportStacks(e *environment, m *model.Model, rendered tree.Tree, done *outcome, out *repos.Remote) {
+	e.deleted.follow(done.result.Head)
 	wanted, err := stackview.ListStacks(e.name, rendered, done.problems)
 	if err == nil {
 		err = e.stacks.readMerged(out.Mirror(), done.result.Head, publish.CleanFolder(done.output.Path))

@@ -20,7 +20,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
-// isSameOutput reports whether two outputs are one folder of one branch.
 func (r *retirement) isSameOutput(a, b model.RepoRef) bool {
 	return r.isSameBranch(a, b) && a.Path == b.Path
 }
@@ -45,7 +44,6 @@ func (r *retirement) noteOutput(e *environment, now model.RepoRef, hasRead func(
 	e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o model.RepoRef) bool { return r.isSameOutput(o, now) })
 }
 
-// leftBehindFolders returns the folders of the branch of an environment's output that it has left.
 func (r *retirement) leftBehindFolders(e *environment) []string {
 	if r.settings.Output.Retired == "keep" {
 		return nil
@@ -144,12 +142,10 @@ func (r *retirement) searchLeftovers(ctx context.Context, all []*environment) (a
 	return again
 }
 
-// outputTo returns the place that a GitOpsRepo names.
 func outputTo(to *model.GitOpsRepo) model.RepoRef {
 	return model.RepoRef{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Path: publish.CleanFolder(to.Path)}
 }
 
-// outputRepositories returns the GitOps repositories that are known, sorted.
 func (r *retirement) outputRepositories() []string {
 	var places []string
 	for _, e := range r.environments {
@@ -166,7 +162,6 @@ func (r *retirement) outputRepositories() []string {
 	return slices.Compact(places)
 }
 
-// search is one search for what environments have left.
 type search struct {
 	retirement *retirement
 	former     []string        // environments that the base has had
@@ -197,7 +192,6 @@ const (
 	maxDepth   = 3
 )
 
-// searchRepository searches the branches of a GitOps repository.
 func (s *search) searchRepository(ctx context.Context, out *repos.Remote, repo string) error {
 	mirror := out.Mirror()
 	if mirror == nil {
@@ -375,7 +369,6 @@ func (r *retirement) withdrawRemoval(ctx context.Context, e *environment) error 
 	return publish.WithdrawRemoval(ctx, r.publishOptions(out, f), removal)
 }
 
-// isWantedAgain reports whether what was to go is wanted again.
 func (r *retirement) isWantedAgain(e retiredOutput) bool {
 	there := r.environments[e.name]
 	if e.moved {
@@ -384,7 +377,6 @@ func (r *retirement) isWantedAgain(e retiredOutput) bool {
 	return there != nil || e.ended == nil && slices.ContainsFunc(r.ephemerals.ended, func(ended retiredOutput) bool { return ended.name == e.name })
 }
 
-// removalReason returns the reason, in one sentence, why an output is to go.
 func (r *retirement) removalReason(e retiredOutput) string {
 	if there := r.environments[e.name]; e.moved && there != nil {
 		return fmt.Sprintf("The output of the environment %s goes to %s, branch %s, folder %s now", e.name, there.output.Repo, there.output.Branch, cmp.Or(there.output.Path, "."))

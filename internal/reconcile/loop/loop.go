@@ -32,12 +32,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/git/sign"
+	"github.com/fairlead-io/fairlead/internal/reconcile/importer"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/preview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/scheduler"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
@@ -56,6 +58,8 @@ type Options struct {
 	Inbox observe.ReportSource
 	// Ledger knows how clusters stand to outputs; nil for none.
 	Ledger promoter.Ledger
+	// FindPlans returns the plans that clusters sent; nil for none.
+	FindPlans promoter.FindPlans
 	// Outputs is told after each cycle where the outputs go. It must not wait; nil for nothing.
 	Outputs func([]wanted.Branch)
 	// Keys get the epochs that the base has; nil for none.
@@ -125,6 +129,9 @@ type Loop struct {
 	retirement   *retirement
 	planReports  []planReport // of the round
 	ephemerals   *ephemeralLife
+	schedulers   *scheduler.Desk
+	inventories  *importer.Desk
+	nextAsk      time.Time // when an external scheduler or an inventory is to be asked; zero for never
 	wakes        *wakeRequests
 	promoter     *promoter.Promoter
 	orders       promoter.Policy
@@ -190,6 +197,14 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, BeforeEffect: o.BeforeEffect,
 		Barrier: l.barrier,
 	})
+	l.schedulers = scheduler.New(scheduler.Options{
+		Settings: s, Logger: o.Logger, Now: o.Now, BeforeEffect: o.BeforeEffect,
+		Pause: func(failures int) time.Duration { return repos.BackoffAfter(failures, o.Random()) },
+	})
+	l.inventories = importer.New(importer.Options{
+		Settings: s, Remotes: l.remotes, PublishOptions: l.publishOptions, Logger: o.Logger, Now: o.Now,
+		Pause: func(failures int) time.Duration { return repos.BackoffAfter(failures, o.Random()) },
+	})
 	l.previews = preview.New(preview.Options{
 		Settings: s, Remotes: l.remotes, SourceOptions: l.sourceOptions, Author: l.author, Logger: o.Logger, Now: o.Now, Random: o.Random,
 		BeforeEffect: o.BeforeEffect, Barrier: l.barrier,
@@ -197,7 +212,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	l.promoter = promoter.New(promoter.Options{
 		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random, Now: o.Now,
 		Author: l.author, Sign: l.sign, Keys: *o.TrustedKeys, BeforeEffect: o.BeforeEffect, OnPromoted: l.Wake, Records: &l.records, Inbox: o.Inbox, Ledger: o.Ledger,
-		Barrier: l.barrier,
+		Barrier: l.barrier, FindPlans: o.FindPlans,
 	})
 	l.ephemerals = &ephemeralLife{
 		settings: s, remotes: l.remotes, barrier: l.barrier, logger: o.Logger, beforeEffect: o.BeforeEffect, promoter: l.promoter, orders: &l.orders,

@@ -46,15 +46,13 @@ func TestManagementCluster(t *testing.T) {
 		{"stranger", rollout.Failed, "", "until the management cluster reports " + object + " as ready", "", false},
 		{"management", rollout.Ready, "", "", "", true},
 	} {
-		inbox, err := observe.NewInbox(w.reportsFile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inbox := w.openReports(w.reportsFile)
 		w.now = w.now.Add(time.Minute)
 		w.add(inbox, observe.Event{
 			Cluster: step.cluster, Environment: "dev", Object: object,
 			Branch: "dev", Commit: w.head("out", "dev"), Phase: step.phase, When: w.now,
 		})
+		w.closeReports(inbox)
 		if step.settings != "" {
 			w.commitNow("dev", "settings", map[string]string{"settings.yaml": step.settings})
 		}

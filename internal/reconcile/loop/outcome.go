@@ -46,6 +46,7 @@ type outcome struct {
 	hasClusters  bool
 	teardowns    string // which stacks the output tears down, and what they and manifests of clusters wait for
 	clusterTypes []promoter.ClusterType
+	step         *publish.Step // the wave that is proposed or waits; nil for none
 }
 
 // mergedPull is a pull request that was merged, and what it changed; the zero value is none that this process knows.
@@ -67,10 +68,8 @@ func (o *outcome) findMerged(before outcome) mergedPull {
 	return before.merged
 }
 
-// isStopped reports whether problems stop the environment.
 func (o *outcome) isStopped() bool { return !o.failed && o.problems.StopsEnvironment() }
 
-// explainStop has an outcome name what problems stop.
 func (o *outcome) explainStop() {
 	n, _ := o.problems.Count()
 	stopped := o.problems.StoppedStacks()
@@ -133,7 +132,6 @@ func listDestroyed(s stackfiles.Summary) []stackfiles.ComponentSummary {
 	return slices.DeleteFunc(slices.Clone(s.Components), func(c stackfiles.ComponentSummary) bool { return c.Action != stackfiles.Destroy })
 }
 
-// nameStacks returns the first one of some stacks, and how many they are, with what they do.
 func nameStacks(all []string, does, do string) string {
 	if len(all) == 1 {
 		return "the stack " + all[0] + " " + does
@@ -161,7 +159,6 @@ func (o *outcome) explainCarriers(carriers []clusterfiles.Carrier, management st
 	o.teardowns = strings.TrimPrefix(o.teardowns+"; "+which, "; ")
 }
 
-// promotionFacts returns what promotions are decided from, by environment.
 func (l *Loop) promotionFacts() map[string]promoter.Environment {
 	all := make(map[string]promoter.Environment, len(l.environments))
 	for name, e := range l.environments {
@@ -172,7 +169,6 @@ func (l *Loop) promotionFacts() map[string]promoter.Environment {
 	return all
 }
 
-// promotionFacts returns what the environment's promotions are decided from.
 func (o *outcome) promotionFacts() promoter.Environment {
 	f := promoter.Environment{
 		Repo: o.output.Repo, Branch: o.output.Branch, Folder: o.output.Path, Head: o.result.Head,
@@ -180,7 +176,10 @@ func (o *outcome) promotionFacts() promoter.Environment {
 		ClusterTypes: o.clusterTypes,
 	}
 	if i := slices.IndexFunc(o.commits, func(c source.Commit) bool { return c.Layer == "base" }); i >= 0 {
-		f.BaseCommit = o.commits[i].Commit
+		f.BaseCommit, f.Lanes = o.commits[i].Commit, o.commits[i].Lanes
+	}
+	if o.step != nil {
+		f.Waves, f.NextWave, f.WaveWaits = o.step.Waves, o.step.Number-1, o.result.Reason
 	}
 	if o.isStopped() {
 		f.RenderFailure, f.Problems = o.result.Reason, o.problems
@@ -213,7 +212,6 @@ func (l *Loop) listBranches() []wanted.Branch {
 	return all
 }
 
-// findReadRemote returns the repository at a URL, if it is read; nil if it is not.
 func (l *Loop) findReadRemote(url string) *git.Remote {
 	known := l.remotes.KnownRemote(l.remotes.ReadLocation(url))
 	if known == nil {
@@ -222,7 +220,6 @@ func (l *Loop) findReadRemote(url string) *git.Remote {
 	return known.Remote
 }
 
-// listClusterTypes returns what gates need to know of the cluster types of a model.
 func listClusterTypes(m *model.Model) []promoter.ClusterType {
 	return list.Convert(m.ClusterTypes, func(c *model.ClusterType) promoter.ClusterType {
 		return promoter.ClusterType{Name: c.Name, Labels: c.Labels, Clusters: c.Clusters}

@@ -36,10 +36,8 @@ func (w *world) partPin() (part, commit string) {
 // reportPart reports how the bootstrap of the cluster is, at the root module that it has.
 func (w *world) reportPart(phase rollout.Phase, message string) {
 	w.Helper()
-	inbox, err := observe.NewInbox(w.reportsFile)
-	if err != nil {
-		w.Fatal(err)
-	}
+	inbox := w.openReports(w.reportsFile)
+	defer w.closeReports(inbox)
 	part, commit := w.partPin()
 	w.now = w.now.Add(time.Minute)
 	w.add(inbox, observe.Event{
@@ -86,7 +84,7 @@ func TestPartPlans(t *testing.T) {
 		want := w.outcome()
 		var steps []string
 		if step.title == "" {
-			steps = w.killAtEveryStep(before, want)
+			steps = w.killAtEveryStep(before, w.beginAgain(want))
 			w.wantOutcome(step.name+": never killed", want)
 		}
 		if proposed := len(w.openOf("dev")) > 0; proposed != (step.title != "") {

@@ -321,7 +321,6 @@ func readWritten(repo *git.Repository, commit, file, environment string) (publis
 	return publish.Written{}, false, nil
 }
 
-// hasBase reports whether an output was rendered from a commit of the base.
 func hasBase(w publish.Written, commit string) bool {
 	for _, in := range w.From {
 		if in.Layer == publish.BaseLayer && strings.HasPrefix(in.Commit, commit) {

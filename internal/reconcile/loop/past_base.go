@@ -45,11 +45,7 @@ func (l *Loop) adoptPromoted(ctx context.Context, found *history.Output, written
 // recordedAt returns the revisions that an output was rendered from, with another commit of the base; "" for the one
 // that it names.
 func recordedAt(environment string, written publish.Written, base string) source.Revisions {
-	var commits []source.Commit
-	for _, in := range written.From {
-		commits = append(commits, source.Commit{Layer: in.Layer, Repo: in.Repo, Commit: in.Commit, Moves: in.Moves})
-	}
-	at := source.RecordedRevisions(environment, commits)
+	at := publish.Revisions(environment, written.From)
 	if base != "" {
 		at.Base = base
 	}

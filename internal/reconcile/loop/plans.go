@@ -72,7 +72,6 @@ func (l *Loop) notePlanReports(all []*environment) {
 	}
 }
 
-// selectReports returns the reports that are of an environment.
 func (e *environment) selectReports(all []planReport) []planReport {
 	var mine []planReport
 	for _, r := range all {
@@ -83,7 +82,6 @@ func (e *environment) selectReports(all []planReport) []planReport {
 	return mine
 }
 
-// driftsOf returns which objects differ from what was applied, as one text.
 func driftsOf(reports []planReport) string {
 	var all []string
 	for _, r := range reports {
@@ -95,7 +93,6 @@ func driftsOf(reports []planReport) string {
 	return strings.Join(slices.Compact(all), "\n")
 }
 
-// hasNewDrift reports whether clusters report other drift than in the last round that read it.
 func (l *Loop) hasNewDrift() bool {
 	var planned []*environment
 	for _, e := range l.environments {
@@ -110,7 +107,6 @@ func (l *Loop) hasNewDrift() bool {
 	return slices.ContainsFunc(planned, func(e *environment) bool { return driftsOf(e.selectReports(reports)) != e.drifts })
 }
 
-// requestBranches begins the names of the branches that propose plans of components of an environment.
 func (l *Loop) requestBranches(environment string) string {
 	return l.options.Settings.Output.BranchPrefix + "change/plan/" + environment + "/"
 }
@@ -165,7 +161,6 @@ type plannedComponent struct {
 	stack, namespace string
 }
 
-// object returns the name of its Terraform object.
 func (c plannedComponent) object() string { return "Terraform/" + c.namespace + "/" + c.Object }
 
 // readPlannedComponents returns the components and the parts of clusters with plans in the output branch of
@@ -206,7 +201,6 @@ type planRequest struct {
 	model             *model.Model
 }
 
-// requestTrailer returns the last line of the messages of our commits.
 func requestTrailer(environment, name string) string {
 	return "Fairlead-Plan-Request: " + environment + "/" + name
 }
@@ -275,7 +269,6 @@ func (r planRequest) newEdit(applied string) (*publish.Edit, error) {
 	return edit, err
 }
 
-// body returns the text of the pull request.
 func (r planRequest) body(drift string) string {
 	c := r.component
 	return fmt.Sprintf("**The component %s of %s has drifted**: what was applied has changed since.\n\n> %s\n\n"+

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 )
 
 // devAndStage promotes from dev to stage when two clusters run a commit.
@@ -28,7 +30,7 @@ func (w *world) fluxEvent(cluster string, phase rollout.Phase) observe.Event {
 	}
 }
 
-func (w *world) add(inbox *observe.Inbox, e observe.Event) {
+func (w *world) add(inbox *recorder.Recorder, e observe.Event) {
 	w.Helper()
 	if _, err := inbox.Add(e); err != nil {
 		w.Fatal(err)
@@ -65,11 +67,8 @@ func TestErrorWithoutRevision(t *testing.T) {
 // that: it waits, and says why.
 func TestLostReports(t *testing.T) {
 	w := fleetOf(t, scaffold.Branches, devAndStage, "dev", "stage")
-	file := filepath.Join(t.TempDir(), "reports")
-	inbox, err := observe.NewInbox(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	inbox := w.openReports(file)
 	names := map[string]string{w.changeNow(1): "1"}
 	d := w.begin(w.data, func(o *loop.Options) { o.Inbox = inbox })
 	d.settle("dev", "stage")
@@ -81,25 +80,16 @@ func TestLostReports(t *testing.T) {
 	w.wantLine(names, "dev=1 stage=-")
 	d.Close()
 
-	data, err := os.ReadFile(file)
-	if err != nil {
+	w.closeReports(inbox)
+	if err := errors.Join(os.WriteFile(file, []byte(strings.Repeat("damaged", 1000)), 0o600), os.Remove(file+"-wal")); err != nil {
 		t.Fatal(err)
 	}
-	last := len(data) - 2
-	for last > 0 && data[last] != '\n' {
-		data[last], last = 0, last-1
-	}
-	if err := errors.Join(os.WriteFile(file, data, 0o600), os.Chtimes(file, w.now, w.now)); err != nil {
-		t.Fatal(err)
-	}
-	inbox, err = observe.NewInbox(file)
-	if err == nil {
-		t.Fatal("the damage is not noticed")
-	}
+	inbox = w.openReports(file)
+	defer w.closeReports(inbox)
 	d = w.begin(t.TempDir(), func(o *loop.Options) { o.Inbox = inbox })
 	d.settle("dev", "stage")
 	w.wantLine(names, "dev=1 stage=-")
-	d.wantNext("stage", promote.Waiting, "reports of clusters were lost: 1 of 3 lines in the file of reports were damaged", "2 of 2 clusters ready")
+	d.wantNext("stage", promote.Waiting, "reports of clusters were lost: the ledger was damaged, and a new one has begun")
 }
 
 // TestTypeFolders: a cluster is on a commit that changes nothing for its type, though it reports the

@@ -3,6 +3,7 @@ package loop_test
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -168,7 +170,7 @@ func reasons(d promote.Decision) string {
 
 // reports has a cluster report, to the daemon, that it runs the output of an
 // environment, as Flux does.
-func (w *world) reports(inbox *observe.Inbox, branch, environment, cluster string, phase rollout.Phase) {
+func (w *world) reports(inbox *recorder.Recorder, branch, environment, cluster string, phase rollout.Phase) {
 	w.Helper()
 	_, err := inbox.Add(observe.Event{
 		Cluster: cluster, Environment: environment, Object: "Kustomization/flux-system/apps", Branch: branch,
@@ -179,14 +181,29 @@ func (w *world) reports(inbox *observe.Inbox, branch, environment, cluster strin
 	}
 }
 
-// inbox makes an empty Inbox, and has a daemon use it.
-func (w *world) inbox() (*observe.Inbox, func(*loop.Options)) {
+// inbox has a daemon use what clusters report, which is nothing yet.
+func (w *world) inbox() (*recorder.Recorder, func(*loop.Options)) {
 	w.Helper()
-	inbox, err := observe.NewInbox(filepath.Join(w.TempDir(), "inbox"))
-	if err != nil {
+	inbox := w.openReports(filepath.Join(w.TempDir(), "ledger.db"))
+	w.Cleanup(func() { w.closeReports(inbox) })
+	return inbox, func(o *loop.Options) { o.Inbox = inbox }
+}
+
+// openReports opens what clusters have reported to a file, which may be missing.
+func (w *world) openReports(file string) *recorder.Recorder {
+	w.Helper()
+	known := recorder.Open(w.Context(), recorder.Options{Path: file, Now: func() time.Time { return w.now }, Logger: slog.New(slog.NewTextHandler(&w.logs, nil))})
+	if err := known.Check(); err != nil {
 		w.Fatal(err)
 	}
-	return inbox, func(o *loop.Options) { o.Inbox = inbox }
+	return known
+}
+
+func (w *world) closeReports(known *recorder.Recorder) {
+	w.Helper()
+	if err := known.Close(); err != nil {
+		w.Fatal(err)
+	}
 }
 
 // wantTold checks what was said of a commit of the base.

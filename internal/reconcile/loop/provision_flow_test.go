@@ -46,10 +46,8 @@ spec:
 // the head of the output.
 func (w *world) reportStep(step string, phase rollout.Phase) {
 	w.Helper()
-	inbox, err := observe.NewInbox(w.reportsFile)
-	if err != nil {
-		w.Fatal(err)
-	}
+	inbox := w.openReports(w.reportsFile)
+	defer w.closeReports(inbox)
 	w.now = w.now.Add(time.Minute)
 	w.add(inbox, observe.Event{
 		Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-" + step,
@@ -111,7 +109,7 @@ func TestProvisionedFleet(t *testing.T) {
 		before, head := w.save(), w.head("out", "dev")
 		w.life(w.data)
 		want := w.outcome()
-		steps := w.killAtEveryStep(before, want)
+		steps := w.killAtEveryStep(before, w.beginAgain(want))
 		w.wantOutcome(step.name+": never killed", want)
 		if proposed := len(w.openOf("dev")) > 0; proposed != step.changes {
 			t.Fatalf("%s: something is proposed: %v; the steps were %v; the log:\n%s", step.name, proposed, steps, w.logs.String())

@@ -77,7 +77,6 @@ func (l *Loop) CompareEnvironments(ctx context.Context, from, to string) (drift.
 	return report, err
 }
 
-// newSide returns a rendered environment as a side of a comparison.
 func newSide(r source.Rendered) drift.Side {
 	side := drift.Side{Model: r.Model, Tree: r.Tree}
 	at := slices.IndexFunc(r.Commits, func(c source.Commit) bool { return c.Layer == "base" })

@@ -62,6 +62,10 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	l.publishEnvironments(ctx, all)
 	l.promoteCommits(ctx)
 	l.undone = l.retirement.retireEnvironments(ctx) || l.undone
+	l.nextAsk = l.schedulers.Next(l.roundTime)
+	if next := l.inventories.Next(l.roundTime); !next.IsZero() && (l.nextAsk.IsZero() || next.Before(l.nextAsk)) {
+		l.nextAsk = next
+	}
 	l.previews.Preview(ctx, l.source, l.orders.Limits)
 	l.remotes.EndReading(complete && ctx.Err() == nil)
 	l.remotes.Maintain(ctx)
@@ -103,7 +107,6 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 	return err
 }
 
-// publishEnvironments brings the outputs up to date, some at a time, and reports them.
 func (l *Loop) publishEnvironments(ctx context.Context, all []*environment) {
 	l.options.Metrics.SetQueueLength(len(all))
 	published := l.countEnvironments("compare the outputs", len(all))
@@ -128,8 +131,6 @@ func (l *Loop) countEnvironments(what string, total int) (add func()) {
 	return func() { l.options.Progress(what, int(done.Add(1)), total) }
 }
 
-// promoteCommits finds out how far commits have got, decides which environment gets which, and
-// applies that.
 func (l *Loop) promoteCommits(ctx context.Context) {
 	l.options.Progress("evaluate proof and gates", 0, 0)
 	if l.promoter.RunRound(ctx, l.orders, l.promotionFacts()) {

@@ -102,7 +102,6 @@ func (l *Loop) settleSharedIssue(ctx context.Context, r *sharedReport) {
 	l.options.Logger.Warn("the issue of shared problems could not be updated", "repo", giturl.Redact(r.place), "error", err, "next", now.retryAt)
 }
 
-// sharedIssueOf returns what is remembered of a GitOps repository's issue.
 func (l *Loop) sharedIssueOf(place string) *sharedIssue {
 	l.sharedMu.Lock()
 	defer l.sharedMu.Unlock()

@@ -60,7 +60,6 @@ func NewTrustedKeys(s *config.Settings) (sign.Keys, error) {
 	return keys, nil
 }
 
-// readSigningKey reads Fairlead's private key, and its passphrase.
 func readSigningKey(s *config.Signing) (key []byte, passphrase string, err error) {
 	of := s.SSH
 	if of == nil {

@@ -40,10 +40,8 @@ func TestSplitFleet(t *testing.T) {
 	}
 	report := func(part string, phase rollout.Phase) {
 		t.Helper()
-		inbox, err := observe.NewInbox(w.reportsFile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inbox := w.openReports(w.reportsFile)
+		defer w.closeReports(inbox)
 		w.now = w.now.Add(time.Minute)
 		w.add(inbox, observe.Event{
 			Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-three-" + part,

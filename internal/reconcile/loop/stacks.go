@@ -166,6 +166,14 @@ func (d *deletedStacks) listVersions(commit, folder string) (versions []tree.Tre
 	return versions, true
 }
 
+// follow has reports count at a commit that the output branch has got since: where Fairlead merges its own pull request,
+// no poll finds that the branch has moved.
+func (d *deletedStacks) follow(head string) {
+	if head != "" && head != d.head {
+		d.head, d.commits = head, map[string][]string{}
+	}
+}
+
 // findCommits returns the last commits of the output branch that hold a folder of the output as its head
 // does.
 func (d *deletedStacks) findCommits(name string) []string {
@@ -235,7 +243,6 @@ func (l *Loop) findRemaining(e *environment, counts func(cluster string) bool) m
 	return remaining
 }
 
-// isManagement reports whether what a cluster reports of stacks counts.
 func (d *deletedStacks) isManagement(cluster string) bool {
 	return d.management == "" || d.management == cluster
 }
@@ -257,7 +264,6 @@ func (l *Loop) findReady(e *environment, commits []string, counts func(cluster s
 	return ready
 }
 
-// origin returns the environment that an ephemeral one was made from; "" for others.
 func (e *environment) origin() string {
 	if e.ephemeral == nil || e.ephemeral.From == nil {
 		return ""
@@ -307,7 +313,6 @@ func (l *Loop) destroyedStacks(e *environment) []string {
 	return all
 }
 
-// hasDestroyedStacks reports whether a stack is destroyed, and the report of its environment does not say so yet.
 func (l *Loop) hasDestroyedStacks() bool {
 	for _, e := range l.environments {
 		if !slices.Equal(l.destroyedStacks(e), e.destroyed) {

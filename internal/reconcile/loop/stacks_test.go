@@ -254,3 +254,31 @@ func TestMovedStack(t *testing.T) {
 		})
 	}
 }
+
+// TestTeardownMergedByDaemon: when the daemon has merged a change of a teardown itself, reports at that commit lead to
+// the next step, without a commit of anybody.
+func TestTeardownMergedByDaemon(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.more = "write: true\nmerge: {dev: direct}\n"
+	inbox, use := w.inbox()
+	d := w.begin(w.data, use)
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": strings.ReplaceAll(stackFileText, "type: terraform,", "type: terraform, autoApprove: true,")})
+	d.cycle()
+	w.edit("dev", "stacks/checkout.yaml", "envName: dev", "envName: dev\n  teardown: true")
+	d.cycle()
+	w.merge("dev") // it destroys everything, which is left to a person
+	d.cycle()
+	destroyed := w.head("out", "dev")
+	w.edit("dev", "stacks/checkout.yaml", "?ref=v1.0\"}}\n    - {name: eks", "?ref=v1.1\"}}\n    - {name: eks")
+	d.cycle()
+	w.wantStack("approvePlan: auto")
+	merged := w.head("out", "dev")
+	if merged == destroyed {
+		t.Fatal("the change of network is not merged")
+	}
+	w.add(inbox, observe.Event{Cluster: "one", Environment: "dev", Object: "Kustomization/zmart-checkout-dev/checkout-dev-eks", Branch: "dev", Commit: merged, Phase: rollout.Ready, When: w.now})
+	d.cycle()
+	if got := w.below("dev", "environments/checkout/dev")["network/objects/terraform.yaml"]; !strings.Contains(got, "approvePlan: auto\n") {
+		t.Errorf("eks is destroyed, and the destruction of network is not approved:\n%s", got)
+	}
+}

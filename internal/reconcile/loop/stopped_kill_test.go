@@ -42,7 +42,7 @@ func TestStoppedStackKilled(t *testing.T) {
 		before := w.save()
 		w.life(w.data)
 		want := w.outcome()
-		if steps := w.killAtEveryStep(before, want); len(steps) < 3 {
+		if steps := w.killAtEveryStep(before, w.beginAgain(want)); len(steps) < 3 {
 			t.Errorf("%s: it was killed at %q only", phase.name, steps)
 		}
 		w.wantOutcome(phase.name+": never killed", want)

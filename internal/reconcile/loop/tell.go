@@ -63,7 +63,6 @@ func (l *Loop) markStopped(ctx context.Context, e *environment, out *repos.Remot
 	return err
 }
 
-// describeOutcome returns an outcome in one line.
 func describeOutcome(o *outcome) string {
 	if p, stops := o.problems.FirstStopping(); stops {
 		n, _ := o.problems.Count()
@@ -157,7 +156,6 @@ func putIssue(ctx context.Context, o publish.Options, i forge.Issue) error {
 	return nil
 }
 
-// issueMark is the mark of the issue of an environment's problems.
 func issueMark(environment string) string { return "problems of " + environment }
 
 // maxListed bounds the problems that an issue lists.

@@ -112,10 +112,11 @@ func (l *Loop) pause(ctx context.Context, length time.Duration, last *recall) {
 const shortestPause = time.Second
 
 // nextPollTime returns when to begin a cycle that asks all repositories: as scheduled, when
-// something becomes of an ephemeral environment, or when a freeze begins or ends.
+// something becomes of an ephemeral environment, when a freeze begins or ends, or when an external scheduler is to be
+// asked.
 func (l *Loop) nextPollTime() time.Time {
 	next := l.nextPoll
-	for _, at := range []time.Time{l.ephemerals.next, l.orders.NextChange} {
+	for _, at := range []time.Time{l.ephemerals.next, l.orders.NextChange, l.nextAsk} {
 		if !at.IsZero() && at.Before(next) {
 			next = at
 		}
@@ -123,11 +124,11 @@ func (l *Loop) nextPollTime() time.Time {
 	return next
 }
 
-// isTimeUp reports, once, whether something becomes of an ephemeral environment now, or a
-// freeze begins or ends.
+// isTimeUp reports, once, whether something becomes of an ephemeral environment now, a freeze begins or ends, or an
+// external scheduler is to be asked.
 func (l *Loop) isTimeUp() bool {
 	up := false
-	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.NextChange} {
+	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.NextChange, &l.nextAsk} {
 		if !next.IsZero() && !l.roundTime.Before(*next) {
 			up, *next = true, time.Time{}
 		}

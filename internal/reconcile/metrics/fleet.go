@@ -10,12 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// maxClusterTypes is how many cluster types of all environments have series of their own. With more of
-// them none has.
+// maxClusterTypes limits the types with own series. Beyond it none has them.
 const maxClusterTypes = 500
 
-// fleetMetrics says how clusters stand to the newest output of their environments, and how the ledger
-// takes in what they report.
 type fleetMetrics struct {
 	standings *standingCollector
 	reports   *prometheus.CounterVec
@@ -41,8 +38,7 @@ func (f *fleetMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{f.standings, f.reports, f.refusals, f.pending, f.flush, f.size}
 }
 
-// standingCollector has how clusters stand, by environment. What it returns is of one time, however
-// often it changes.
+// standingCollector returns a consistent state.
 type standingCollector struct {
 	clusters, byType, percent, age *prometheus.Desc
 
@@ -50,7 +46,6 @@ type standingCollector struct {
 	environments map[string]fleetFigures
 }
 
-// fleetFigures are those of an environment. Clusters are counted by class, and by type and class.
 type fleetFigures struct {
 	total   [ledger.ClassReady + 1]int
 	byType  map[string]*[ledger.ClassReady + 1]int
@@ -107,8 +102,7 @@ func (c *standingCollector) Collect(all chan<- prometheus.Metric) {
 	}
 }
 
-// SetFleet sets how the expected clusters of an environment stand to its newest output, which was merged
-// so long ago.
+// SetFleet sets the standings of an environment's clusters. merged is the age of its newest output.
 func (m *Metrics) SetFleet(env string, standings []ledger.Standing, merged time.Duration) {
 	if m == nil {
 		return
@@ -131,7 +125,7 @@ func (m *Metrics) SetFleet(env string, standings []ledger.Standing, merged time.
 	c.environments[safeLabel(env)] = f
 }
 
-// ForgetFleet removes how the clusters of an environment stand.
+// ForgetFleet removes the standings of an environment.
 func (m *Metrics) ForgetFleet(env string) {
 	if m == nil {
 		return
@@ -142,14 +136,14 @@ func (m *Metrics) ForgetFleet(env string) {
 	delete(c.environments, safeLabel(env))
 }
 
-// RecordFleetReport counts a report of the agent on a cluster. An outcome that is not known is counted
-// as "other".
+// RecordFleetReport counts an agent's report; unknown outcomes count as "other". A test of package reports compares
+// the known ones with those of its answers.
 func (m *Metrics) RecordFleetReport(outcome string) {
 	if m == nil {
 		return
 	}
 	outcomes := []string{
-		"unchanged", "changes", "everything", "want-everything", "replayed", "contested", "renamed", "unauthorized", "malformed", "too-large", "too-many",
+		"unchanged", "changes", "everything", "want-everything", "replayed", "contested", "renamed", "second-name", "unauthorized", "malformed", "too-large", "too-many",
 		"not-set-up", "unavailable",
 	}
 	if !slices.Contains(outcomes, outcome) {
@@ -158,7 +152,7 @@ func (m *Metrics) RecordFleetReport(outcome string) {
 	m.fleet.reports.WithLabelValues("agent", outcome).Inc()
 }
 
-// RecordRefusal counts a refusal of the ledger by its reason.
+// RecordRefusal counts a refusal of the ledger.
 func (m *Metrics) RecordRefusal(reason ledger.RefusalReason) {
 	if m == nil {
 		return
@@ -166,7 +160,7 @@ func (m *Metrics) RecordRefusal(reason ledger.RefusalReason) {
 	m.fleet.refusals.WithLabelValues(string(reason)).Inc()
 }
 
-// SetPendingChanges sets how many changes the store of the ledger does not have yet.
+// SetPendingChanges sets the number of changes that are not stored.
 func (m *Metrics) SetPendingChanges(n int) {
 	if m == nil {
 		return
@@ -174,7 +168,7 @@ func (m *Metrics) SetPendingChanges(n int) {
 	m.fleet.pending.Set(float64(n))
 }
 
-// RecordFlush counts how long it took to write changes to the store of the ledger.
+// RecordFlush records the duration of a write to the ledger's store.
 func (m *Metrics) RecordFlush(took time.Duration) {
 	if m == nil {
 		return
@@ -182,7 +176,7 @@ func (m *Metrics) RecordFlush(took time.Duration) {
 	m.fleet.flush.Observe(took.Seconds())
 }
 
-// SetStoreSize sets the size of the store of the ledger, in bytes.
+// SetStoreSize sets the size of the ledger's store in bytes.
 func (m *Metrics) SetStoreSize(bytes int64) {
 	if m == nil {
 		return

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// hostLabel returns the label of a remote or a forge. Callers pass the name of a host;
-// what is passed by mistake (a URL with a token, a folder) must not become a
-// label, so only the host is kept, and "local" if there is none.
+// hostLabel returns the host of a remote or forge as a label, or "local". It drops the rest,
+// because a URL with a token must never become a label.
 func hostLabel(remote string) string {
 	if strings.Contains(remote, "://") {
 		u, err := url.Parse(remote)
@@ -28,6 +27,6 @@ func hostLabel(remote string) string {
 	return safeLabel(strings.ToLower(name))
 }
 
-// safeLabel makes a name safe: the library panics on a label that is not UTF-8, which
-// a host of a URL in the control plane need not be.
+// safeLabel replaces invalid UTF-8, on which the library panics. Hosts in the control plane's URLs
+// may contain it.
 func safeLabel(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

@@ -1,10 +1,8 @@
-// Package metrics counts what the daemon does, in the words of Prometheus.
+// Package metrics counts the daemon's work for Prometheus.
 //
-// What the package keeps true: every name begins with fairlead_ and has a unit;
-// labels have few values, which the settings and the code decide (environments,
-// hosts, operations), and never a URL, a path, a commit or a secret, whatever a
-// caller passes; nothing is registered globally; and a nil *[Metrics] counts
-// nothing, so that commands without a daemon need none.
+// Names begin with fairlead_ and have a unit. Labels have few values, defined by settings and code,
+// and never contain a URL, path, commit or secret. Nothing is registered globally. A nil *[Metrics]
+// counts nothing.
 package metrics
 
 import (
@@ -20,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Metrics counts what the daemon does, and serves the figures over HTTP. Any
-// number of goroutines may use it; nil is one that does nothing.
+// Metrics collects figures and serves them over HTTP. It is safe for concurrent use; nil does
+// nothing.
 type Metrics struct {
 	registry *prometheus.Registry
 	pages    http.Handler
@@ -53,8 +51,7 @@ type Metrics struct {
 	fleet         *fleetMetrics
 }
 
-// New returns metrics with a registry of their own, in which are also those of the
-// Go runtime and of the process. The version is that of the program.
+// New returns metrics with their own registry, with Go runtime and process.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -100,7 +97,7 @@ func New(version string) *Metrics {
 	for _, vec := range m.promotion.gauges() {
 		m.registry.MustRegister(vec)
 	}
-	for _, ok := range []bool{true, false} { // a rate needs a zero to start from
+	for _, ok := range []bool{true, false} { // rates need an initial zero
 		m.cycles.WithLabelValues(outcomeLabel(ok))
 		m.verifications.WithLabelValues(verificationLabel(ok))
 	}
@@ -124,7 +121,7 @@ func newHistogramVec(name, help string, labels ...string) *prometheus.HistogramV
 	return prometheus.NewHistogramVec(histogramOptions(name, help), labels)
 }
 
-// histogramOptions has buckets from a quiet poll to a clone that nearly times out.
+// histogramOptions has buckets from a quiet poll to a clone that almost times out.
 func histogramOptions(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Name: "fairlead_" + name, Help: help,
@@ -132,7 +129,7 @@ func histogramOptions(name, help string) prometheus.HistogramOpts {
 	}
 }
 
-// ServeHTTP answers with all metrics, in the format that the client asks for.
+// ServeHTTP serves all metrics.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m == nil {
 		http.NotFound(w, r)
@@ -141,7 +138,7 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.pages.ServeHTTP(w, r)
 }
 
-// SetUnfinishedSince sets since when the work on an environment has not ended well; zero if it has.
+// SetUnfinishedSince sets the start of work without success; zero after success.
 func (m *Metrics) SetUnfinishedSince(env string, since time.Time) {
 	if m == nil {
 		return
@@ -149,7 +146,6 @@ func (m *Metrics) SetUnfinishedSince(env string, since time.Time) {
 	m.unfinished.WithLabelValues(safeLabel(env)).Set(unixSeconds(since))
 }
 
-// unixSeconds returns a time as Prometheus has them; 0 if it is zero.
 func unixSeconds(at time.Time) float64 {
 	if at.IsZero() {
 		return 0
@@ -157,7 +153,7 @@ func unixSeconds(at time.Time) float64 {
 	return float64(at.UnixMilli()) / 1000
 }
 
-// RecordCycle counts a cycle that ended at a time.
+// RecordCycle counts a finished cycle.
 func (m *Metrics) RecordCycle(at time.Time, took time.Duration, ok bool) {
 	if m == nil {
 		return
@@ -167,7 +163,7 @@ func (m *Metrics) RecordCycle(at time.Time, took time.Duration, ok bool) {
 	m.cycleDuration.Observe(took.Seconds())
 }
 
-// SetQueueLength sets how many environments wait for their turn.
+// SetQueueLength sets the number of waiting environments.
 func (m *Metrics) SetQueueLength(n int) {
 	if m == nil {
 		return
@@ -175,8 +171,7 @@ func (m *Metrics) SetQueueLength(n int) {
 	m.waiting.Set(float64(n))
 }
 
-// RecordEnvironment counts a pass over an environment, and notes what it reports: each state is a
-// series from the start.
+// RecordEnvironment records a pass. All states are series from the start.
 func (m *Metrics) RecordEnvironment(r status.Environment) {
 	if m == nil {
 		return
@@ -192,8 +187,7 @@ func (m *Metrics) RecordEnvironment(r status.Environment) {
 	m.assignments.WithLabelValues(name).Set(float64(r.Assignments))
 }
 
-// RecordVerification counts a rendering that was made again from nothing, and whether that gave
-// the same.
+// RecordVerification counts a repeated rendering by its result.
 func (m *Metrics) RecordVerification(same bool) {
 	if m == nil {
 		return
@@ -201,7 +195,7 @@ func (m *Metrics) RecordVerification(same bool) {
 	m.verifications.WithLabelValues(verificationLabel(same)).Inc()
 }
 
-// RecordPromotion counts a commit of the base that an environment was given.
+// RecordPromotion counts a promotion.
 func (m *Metrics) RecordPromotion(env string) {
 	if m == nil {
 		return
@@ -209,7 +203,7 @@ func (m *Metrics) RecordPromotion(env string) {
 	m.promotions.WithLabelValues(safeLabel(env)).Inc()
 }
 
-// ForgetEnvironment removes what is counted of an environment that is no more.
+// ForgetEnvironment removes the series of an environment.
 func (m *Metrics) ForgetEnvironment(env string) {
 	if m == nil {
 		return
@@ -224,8 +218,7 @@ func (m *Metrics) ForgetEnvironment(env string) {
 	m.ForgetFleet(env)
 }
 
-// RecordGitCall counts a Git operation on a remote: poll, fetch, push or read; any
-// other is counted as "other".
+// RecordGitCall records a Git operation: poll, fetch, push, read or "other".
 func (m *Metrics) RecordGitCall(op, remote string, took time.Duration, failed bool) {
 	if m == nil {
 		return
@@ -238,8 +231,7 @@ func (m *Metrics) RecordGitCall(op, remote string, took time.Duration, failed bo
 	m.gitDuration.WithLabelValues(op, at).Observe(took.Seconds())
 }
 
-// RecordForgeCall counts a call to a forge. The operation is a word in the source, like
-// "list-pulls", and not the path of a request.
+// RecordForgeCall records a call. op is a constant such as "list-pulls", never a path.
 func (m *Metrics) RecordForgeCall(forge, op string, took time.Duration, failed bool) {
 	if m == nil {
 		return
@@ -249,7 +241,7 @@ func (m *Metrics) RecordForgeCall(forge, op string, took time.Duration, failed b
 	m.forgeDuration.WithLabelValues(at, op).Observe(took.Seconds())
 }
 
-// SetRateLimitRemaining sets how many calls a forge still allows.
+// SetRateLimitRemaining sets the calls that a forge still allows.
 func (m *Metrics) SetRateLimitRemaining(forge string, n int) {
 	if m == nil {
 		return
@@ -257,7 +249,7 @@ func (m *Metrics) SetRateLimitRemaining(forge string, n int) {
 	m.rateLimit.WithLabelValues(hostLabel(forge)).Set(float64(n))
 }
 
-// SetTokenExpiries sets when the tokens for forges expire: all that is known.
+// SetTokenExpiries sets the first known expiry of tokens by host.
 func (m *Metrics) SetTokenExpiries(all []status.Credential) {
 	if m == nil {
 		return
@@ -275,7 +267,7 @@ func (m *Metrics) SetTokenExpiries(all []status.Credential) {
 	}
 }
 
-// SetRemoteFailing sets whether a remote fails and is tried less often.
+// SetRemoteFailing sets whether a remote fails.
 func (m *Metrics) SetRemoteFailing(remote string, failing bool) {
 	if m == nil {
 		return
@@ -283,7 +275,7 @@ func (m *Metrics) SetRemoteFailing(remote string, failing bool) {
 	m.failing.WithLabelValues(hostLabel(remote)).Set(boolValue(failing))
 }
 
-// RecordLever counts an attempt to perform an operator action. One that is not known is counted as "other".
+// RecordLever counts an attempted operator action; unknown ones count as "other".
 func (m *Metrics) RecordLever(lever, outcome string) {
 	if m == nil {
 		return
@@ -297,8 +289,8 @@ func (m *Metrics) RecordLever(lever, outcome string) {
 	m.levers.WithLabelValues(lever, outcome).Inc()
 }
 
-// RecordWebhook counts a delivery of a kind of forge. A kind or an outcome that is not known
-// is counted as "other". A test of package webhook compares them with those of its answers.
+// RecordWebhook counts a delivery; unknown labels count as "other". A test of package webhook
+// compares the lists.
 func (m *Metrics) RecordWebhook(forge, outcome string) {
 	if m == nil {
 		return

@@ -11,20 +11,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// The verdicts that mean more than their names: the gates of an environment together, and
-// the freezes that cover it.
+// Names of special verdicts: the gates of an environment, and its freezes.
 const (
 	entryGates = "gates"
 	freezeGate = "freeze"
 )
 
-// promotionMetrics says how far commits of the base have got in each environment.
 type promotionMetrics struct {
 	behind, waitingSince, waitingFor, held, frozen, verified *prometheus.GaugeVec
 	leadTime                                                 *prometheus.HistogramVec
 
 	mu sync.Mutex
-	// gates are those that an environment has waited for: each is a series from then on.
+	// gates has each gate that an environment ever waited for, which remains a series.
 	gates map[string][]string
 }
 
@@ -50,8 +48,8 @@ func (p *promotionMetrics) gauges() []*prometheus.GaugeVec {
 	return []*prometheus.GaugeVec{p.behind, p.waitingSince, p.waitingFor, p.held, p.frozen, p.verified}
 }
 
-// SetStage sets how far promotion has got in an environment. waitingSince is when the oldest
-// commit was made that the environment does not have; zero if it has all.
+// SetStage sets the promotion state. waitingSince is the oldest missing commit's time; zero for
+// none.
 func (m *Metrics) SetStage(s status.Stage, waitingSince time.Time) {
 	if m == nil {
 		return
@@ -78,8 +76,7 @@ func (m *Metrics) SetStage(s status.Stage, waitingSince time.Time) {
 	}
 }
 
-// blockingGates returns the names of the conditions that keep a commit out, where the gates of
-// the environment stand for themselves.
+// blockingGates returns the blocking conditions, with an environment's gates by name.
 func blockingGates(v gate.Verdict) []string {
 	var names []string
 	for _, part := range v.Parts {
@@ -94,8 +91,7 @@ func blockingGates(v gate.Verdict) []string {
 	return names
 }
 
-// RecordLeadTime counts how long a commit took from when it was made until it was verified in an
-// environment.
+// RecordLeadTime records the time from a commit to its verification.
 func (m *Metrics) RecordLeadTime(env string, took time.Duration) {
 	if m == nil {
 		return
@@ -103,7 +99,6 @@ func (m *Metrics) RecordLeadTime(env string, took time.Duration) {
 	m.promotion.leadTime.WithLabelValues(safeLabel(env)).Observe(max(took, 0).Seconds())
 }
 
-// forget removes what is counted of an environment.
 func (p *promotionMetrics) forget(labels prometheus.Labels) {
 	for _, vec := range p.gauges() {
 		vec.DeletePartialMatch(labels)

@@ -12,29 +12,28 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
-// argoEvent is the body that our template makes Argo CD's notifications send. It has the state of an
-// Application at a time.
+// argoEvent is the body of our template for Argo CD: the state of an Application.
 type argoEvent struct {
 	App         string `json:"app"`
 	Namespace   string `json:"namespace"`
-	UID         string `json:"uid"` // "" in templates of before it was there
+	UID         string `json:"uid"` // "" in older templates
 	Environment string `json:"environment"`
 	ClusterType string `json:"clusterType"`
 	Sync        string `json:"sync"`
 	Health      string `json:"health"`
-	// Phase is that of the last operation, and Attempted the revision that it was about.
+	// Phase is that of the last operation, and Attempted its revision.
 	Phase     string `json:"phase"`
 	Attempted string `json:"attempted"`
-	// Revision is the one that the state was compared with: a commit, or, unless Sync is Synced,
-	// perhaps the name of a branch. Branch is what the Application wants; "" if it has several sources.
+	// Revision is what the state was compared with: a commit or, unless Synced, perhaps a branch.
+	// Branch is the wanted one; "" with several sources.
 	Revision string          `json:"revision"`
 	Branch   string          `json:"branch"`
 	Message  string          `json:"message"`
 	Time     json.RawMessage `json:"time"`
 }
 
-// ParseArgoCD reads what Argo CD's notifications send with the template of
-// docs/how-to/bootstrap-a-cluster.md, of a cluster that has proven its name. The errors are those of [ParseFlux].
+// ParseArgoCD parses a notification with the template of docs/how-to/bootstrap-a-cluster.md, for a
+// proven name. Errors are as in [ParseFlux].
 func ParseArgoCD(body []byte, cluster string) (Event, error) {
 	var a argoEvent
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -64,8 +63,7 @@ func ParseArgoCD(body []byte, cluster string) (Event, error) {
 	}, nil
 }
 
-// rolloutPhase returns how far an Application has got, and with which revision. The revision of its
-// comparison counts only if it is synced.
+// rolloutPhase returns the phase and its revision. The compared revision counts only if synced.
 func (a argoEvent) rolloutPhase() (phase rollout.Phase, revision string) {
 	synced := a.Sync == "Synced"
 	failed := slices.Contains([]string{"Failed", "Error"}, a.Phase)

@@ -22,13 +22,12 @@ const (
 	askTimeout   = 10 * time.Second
 )
 
-// probeLookup returns the probe that the settings have for a URL; false if it may not be asked.
+// probeLookup returns the probe for a URL; false if not allowed.
 type probeLookup = func(url string) (config.Probe, bool)
 
-// ProbeURL answers a need of kind [gate.HTTP]: it requests the URL with GET, or posts the body of the
-// need to it, with the token of its probe, which [config.Settings.Probe] returns. Of the client only the transport is
-// used. What went wrong is the Reason of the answer; neither it nor the body has the
-// token.
+// ProbeURL answers a need of kind [gate.HTTP] by GET, or by POST if it has a body, with the token
+// of its probe and the transport of client. A failure is the Reason of the answer. The answer never
+// contains the token.
 func ProbeURL(ctx context.Context, client *http.Client, probe func(url string) (config.Probe, bool), need gate.Need, now time.Time) gate.Answer {
 	answer := gate.Answer{Time: now}
 	allowed, ok := probe(need.URL)
@@ -57,7 +56,7 @@ func ProbeURL(ctx context.Context, client *http.Client, probe func(url string) (
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			err = errors.New("it did not answer in time")
-		case errors.As(err, &at): // without the URL, whose query may hold a secret
+		case errors.As(err, &at): // without the URL, whose query may contain a secret
 			err = at.Err
 		}
 		answer.Reason = string(redactToken([]byte(strings.TrimSuffix(cleanMessage(err.Error()), ".")), token))
@@ -67,7 +66,7 @@ func ProbeURL(ctx context.Context, client *http.Client, probe func(url string) (
 	return answer
 }
 
-// clientWithin returns a client that follows redirects within a probe only, as the token goes along.
+// clientWithin follows redirects only within the probe, because they carry the token.
 func clientWithin(client *http.Client, probe probeLookup, allowed string) *http.Client {
 	return &http.Client{Transport: client.Transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		switch to, ok := probe(req.URL.String()); {

@@ -9,36 +9,33 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
-// Event is what a cluster has reported of one object. It is text from outside.
+// Event is a report about one object. It is untrusted text.
 type Event struct {
 	Cluster string `json:"cluster"`
-	// Proven is set if the cluster has proven its name with its own key.
+	// Proven is set if the cluster used its own key.
 	Proven bool `json:"proven,omitempty"`
-	// Environment and ClusterType are what the Alert names; "" if it names none.
+	// Environment and ClusterType are from the Alert; "" if missing.
 	Environment string `json:"environment,omitempty"`
 	ClusterType string `json:"clusterType,omitempty"`
-	// Object is "Kustomization/flux-system/apps". Of an unnamed cluster it ends with "@"
-	// and its uid, so that it is not taken for that of another one.
+	// Object is "Kustomization/flux-system/apps". For an unnamed cluster it ends with "@" and the
+	// uid, to distinguish clusters.
 	Object string `json:"object"`
-	// UID is that of the object, in the report of a cluster that has proven its name; "" if it does not
-	// say.
+	// UID is the object's uid, from a cluster with a proven name; "" if missing.
 	UID string `json:"-"`
-	// Commit, of 40 digits, or else Version is the revision that Phase is about. That of a
-	// failure may not be known.
-	Branch  string `json:"branch,omitempty"` // of Commit, if it is known
+	// Commit, with 40 digits, or Version is the revision of Phase. For a failure it may be unknown.
+	Branch  string `json:"branch,omitempty"` // of Commit, if known
 	Commit  string `json:"commit,omitempty"`
-	Version string `json:"version,omitempty"` // a chart version, or a digest
-	// Runs is the revision that the object runs, if the event says so and it is another one.
+	Version string `json:"version,omitempty"` // chart version or digest
+	// Runs is the running revision, if reported and different.
 	Runs string `json:"runs,omitempty"`
-	// App is the version of the application in the chart that runs; "" if the event does not say.
+	// App is the application version in the running chart; "" if not reported.
 	App   string        `json:"app,omitempty"`
 	Phase rollout.Phase `json:"phase,omitempty"`
-	// Plan is the plan that waits for a person, or a plan of destruction that was applied.
+	// Plan is the waiting plan, or an applied destroy plan.
 	Plan ledger.Plan `json:"plan,omitzero"`
 	// Message is one line.
-	Message string    `json:"message,omitempty"`
-	When    time.Time `json:"when"`
-	// Membership has the environments that the cluster may count in.
+	Message    string            `json:"message,omitempty"`
+	When       time.Time         `json:"when"`
 	Membership ledger.Membership `json:"-"`
 }
 
@@ -53,10 +50,9 @@ func readRevision(text string) ledger.Revision {
 	return ledger.Revision{Version: text}
 }
 
-// objectKey returns what an event is about.
 func (e Event) objectKey() ledger.Object { return ledger.Object{Cluster: e.Cluster, Name: e.Object} }
 
-// Report returns an event as the ledger has it.
+// Report converts an event for the ledger.
 func (e Event) Report() ledger.Report {
 	return ledger.Report{
 		Object: e.objectKey(), Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType},
@@ -65,7 +61,7 @@ func (e Event) Report() ledger.Report {
 	}
 }
 
-// NewEvent returns a report of the ledger as an event.
+// NewEvent converts a report of the ledger.
 func NewEvent(r ledger.Report) Event {
 	about := readRevision(r.Target)
 	return Event{
@@ -75,10 +71,10 @@ func NewEvent(r ledger.Report) Event {
 	}
 }
 
-// nextRun matches the end of what Flux says after each reconciliation.
+// nextRun matches the end of Flux's message after a reconciliation.
 var nextRun = regexp.MustCompile(`, next run in ([0-9hms.]+)$`)
 
-// FindInterval returns after how long the object reports again, by its own words; 0 if it does not say.
+// FindInterval returns the time until the next report; 0 if unknown.
 func (e Event) FindInterval() time.Duration {
 	m := nextRun.FindStringSubmatch(e.Message)
 	if m == nil {

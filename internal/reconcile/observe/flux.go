@@ -1,11 +1,10 @@
-// Package observe answers what gates need to know from outside: what clusters report, what an
-// HTTP server answers, how a workflow ended.
+// Package observe collects what gates need from outside: reports of clusters, answers of HTTP
+// servers, results of workflows.
 //
-// What the package keeps true: nothing is ready but at a revision that its cluster named, and what
-// is not known to be ready is not; a server is asked only if the settings allow its URL, and a
-// token goes to no other; what is done about a workflow is written on the commit before it is done,
-// so that it is not started again while it may be running. No answer has a secret in it. What
-// clusters have reported may be lost: gates are told, and do not decide by what is left of it.
+// An object is ready only at a revision that its cluster named. Only URLs in the settings are
+// requested, and tokens go to no other. Steps of a workflow are recorded on the commit first, so
+// that it is not started twice. No answer contains a secret. Gates know when reports were lost, and
+// do not decide by the rest.
 package observe
 
 import (
@@ -24,26 +23,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
-// ErrNoReport is the error for an event of Flux that is not about a rollout.
+// ErrNoReport means that an event is not about a rollout.
 var ErrNoReport = errors.New("the event says nothing about a rollout")
 
-// ErrOtherCluster is the error for an event that names another cluster than the one that sent it.
+// ErrOtherCluster means that an event names another cluster than its key.
 var ErrOtherCluster = errors.New("the event names another cluster than the one whose key it has")
 
-// ErrNoTime is the error for an event without a time that can be read.
-var ErrNoTime = errors.New("read an event of Flux: its timestamp is missing, or is no time")
+// ErrNoTime is the error for an event without a valid time.
+var ErrNoTime = errors.New("the time of the event is missing or malformed")
 
-// UnnamedCluster is the cluster of events that do not name theirs. Clusters without
-// a name count as one.
+// UnnamedCluster is the cluster of all events without a name.
 const UnnamedCluster = "unnamed"
 
-// Bounds of what is kept of an event, in bytes.
+// Limits of stored text, in bytes.
 const (
-	longestName    = 253 // of anything in Kubernetes
+	longestName    = 253 // the Kubernetes limit
 	longestMessage = 300
 )
 
-// fluxEvent is what is read of an event of event.toolkit.fluxcd.io/v1beta1.
+// fluxEvent is the used part of an event of event.toolkit.fluxcd.io/v1beta1.
 type fluxEvent struct {
 	Object struct {
 		APIVersion string `json:"apiVersion"`
@@ -59,10 +57,8 @@ type fluxEvent struct {
 	Metadata  map[string]string `json:"metadata"`
 }
 
-// ParseFlux reads an event of Flux, as its notification-controller posts it. cluster is the one that
-// has proven its name, or "". The error is ErrNoReport if the event is not about a rollout, ErrNoTime
-// if it has no time that can be read, ErrOtherCluster if it names another cluster than that, and
-// another one if it is no event.
+// ParseFlux parses an event of Flux's notification-controller. cluster has a proven name, or is "".
+// Errors include ErrNoReport, ErrNoTime and ErrOtherCluster.
 func ParseFlux(body []byte, cluster string) (Event, error) {
 	var f fluxEvent
 	if err := json.Unmarshal(body, &f); err != nil {
@@ -84,8 +80,7 @@ func ParseFlux(body []byte, cluster string) (Event, error) {
 	}
 	phase, ok := f.rolloutPhase()
 	about := f.sourceRevision()
-	// An error may be about something that comes before any revision, such as access; then the
-	// object has failed at the last revision that is known of it.
+	// An error without a revision, such as missing access, is a failure at the last known one.
 	if !ok || about == (ledger.Revision{}) && phase != rollout.Failed {
 		return Event{}, ErrNoReport
 	}
@@ -108,24 +103,22 @@ func ParseFlux(body []byte, cluster string) (Event, error) {
 	return e, nil
 }
 
-// areNames reports whether texts are short enough for names, and of one line.
 func areNames(all ...string) bool {
 	return !slices.ContainsFunc(all, func(name string) bool {
 		return len(name) > longestName || strings.ContainsFunc(name, unicode.IsControl)
 	})
 }
 
-// sourceGroups are the groups of what is fetched and not rolled out.
+// sourceGroups are API groups of objects that are not rolled out.
 var sourceGroups = []string{"source.toolkit.fluxcd.io", "image.toolkit.fluxcd.io", "notification.toolkit.fluxcd.io"}
 
-// rolloutPhase returns what an event means; false if it is not about a rollout. A reason
-// that is not known means that something goes on.
+// rolloutPhase returns false if the event is not about a rollout. An unknown reason means progress.
 func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
 	switch {
 	case slices.Contains(sourceGroups, group), kubeobject.IsOutdated(f.Reason, f.Message):
 		return "", false
-	case f.Reason == "UninstallSucceeded" && !f.isTakenBack(): // the object is deleted, or gets a release of another name
+	case f.Reason == "UninstallSucceeded" && !f.isTakenBack(): // deleted, or its release was renamed
 		return "", false
 	case f.Severity == "error":
 		return rollout.Failed, true
@@ -133,10 +126,9 @@ func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 		return "", false
 	case f.isTakenBack():
 		return rollout.Failed, true
-	// The reason is that of the condition Ready, which is still Progressing when the checks
-	// have passed. The event that follows, "Reconciliation finished", has a reason that ends
-	// with Succeeded; but notification-controller 1.8.0 to 1.8.3 do not forward it, and then
-	// there is nothing but the message to know it by.
+	// The reason is that of the condition Ready, which is still Progressing after the checks.
+	// notification-controller 1.8.0 to 1.8.3 do not forward the later event "Reconciliation
+	// finished", whose reason ends with Succeeded. So the message must decide.
 	case strings.HasPrefix(f.Message, "Health check passed"):
 		return rollout.Ready, true
 	case strings.HasSuffix(f.Reason, "Succeeded"), f.Reason == "HealthCheckPassed", f.Reason == "Ready":
@@ -146,14 +138,13 @@ func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 	}
 }
 
-// isTakenBack reports whether what was wanted has been replaced by what ran before, or removed. The
-// event names that, and not what has failed.
+// isTakenBack reports whether Helm restored or removed a release. The event then names the restored
+// revision.
 func (f fluxEvent) isTakenBack() bool {
 	return f.Reason == "RollbackSucceeded" || f.Reason == "UninstallSucceeded" && strings.Contains(f.Message, "remediation")
 }
 
-// sourceRevision returns the revision that an event is about. What was packed as an artifact has the
-// revision of its origin.
+// sourceRevision prefers the origin of a packed artifact.
 func (f fluxEvent) sourceRevision() ledger.Revision {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
 	for _, key := range []string{group + "/originRevision", "originRevision", group + "/revision", "revision"} {
@@ -165,7 +156,7 @@ func (f fluxEvent) sourceRevision() ledger.Revision {
 	return ledger.Revision{}
 }
 
-// appVersion returns the version of the application in the chart that an event is about; "" if it says none.
+// appVersion returns the application version of a chart; "" if missing.
 func (f fluxEvent) appVersion() string {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
 	app := cmp.Or(f.Metadata[group+"/app-version"], f.Metadata["app-version"])
@@ -175,7 +166,7 @@ func (f fluxEvent) appVersion() string {
 	return app
 }
 
-// cleanMessage returns a message that can be shown to people, also on public forges, and is not too long.
+// cleanMessage returns a short message that is safe on public forges.
 func cleanMessage(message string) string {
 	return text.Shorten(text.CleanLine(text.ShortenTerraform(message)), longestMessage)
 }

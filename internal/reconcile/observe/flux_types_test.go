@@ -3,7 +3,6 @@ package observe_test
 import (
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -70,7 +69,7 @@ func TestFluxTypes(t *testing.T) {
 // is, until the success.
 func TestFluxOutdated(t *testing.T) {
 	const older, seal = "a000000000000000000000000000000000000000", `kustomize build failed: accumulating components: loader.New "must build at directory: not a valid directory: evalsymlink failure on '/tmp/kustomization-1/environments/shop/dev/db/seal-0123456789' : lstat /tmp/kustomization-1/environments/shop/dev/db/seal-0123456789: no such file or directory"`
-	inbox := open(t, filepath.Join(t.TempDir(), "reports"))
+	known := openRecorder(t)
 	for i, step := range []struct {
 		severity, reason, message, commit string
 		after                             int
@@ -91,11 +90,11 @@ func TestFluxOutdated(t *testing.T) {
 			Metadata: map[string]string{"kustomize.toolkit.fluxcd.io/" + flux.MetaRevisionKey: "dev@sha1:" + step.commit, "cluster": "west"},
 		}), "")
 		if err == nil {
-			add(t, inbox, e)
+			add(t, known, e)
 		} else if !errors.Is(err, observe.ErrNoReport) {
 			t.Fatal(err)
 		}
-		reports := inbox.Reports(func(e observe.Event) (current, ok bool) { return e.Commit == commit, true })
+		reports := known.Reports(func(e observe.Event) (current, ok bool) { return e.Commit == commit, true })
 		if got := rollout.Summarize(reports, rollout.Rule{}, noon, noon.Add(time.Hour)); got.Phase != step.want {
 			t.Errorf("after event %d, the rollout is %s (%s), want %s", i, got.Phase, got.Reason, step.want)
 		}

@@ -12,17 +12,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// ErrEpochUnknown means that it is not known which key a cluster has: the base was not read yet, or
-// what it says of the key cannot be read. No key is good then, because it may have been revoked.
+// ErrEpochUnknown means that the base's entry for a key is unread or invalid. No key is valid then,
+// because it may have been revoked.
 var ErrEpochUnknown = errors.New("it is not known which key the cluster has")
 
-// Epochs are those of the keys of clusters, as the base has them.
+// Epochs has the epochs of keys in the base.
 type Epochs struct {
-	written map[string]ledger.Epoch // by cluster; those that are missing have never been renewed
-	broken  map[string]string       // problems, by cluster
+	written map[string]ledger.Epoch // by cluster; missing ones were never renewed
+	broken  map[string]string
 }
 
-// ReadEpochs returns the epochs in what the base says. Of two for one cluster the later counts.
+// ReadEpochs reads the epochs in the base. For duplicates the later counts.
 func ReadEpochs(base *model.Progress) Epochs {
 	e := Epochs{map[string]ledger.Epoch{}, map[string]string{}}
 	for _, k := range base.Keys {
@@ -45,11 +45,10 @@ func ReadEpochs(base *model.Progress) Epochs {
 	return e
 }
 
-// KeyFile returns the file of the base that says which key a cluster has.
+// KeyFile returns the file of the base for a cluster's key.
 func KeyFile(cluster string) string { return path.Join(".fairlead", "clusters", cluster+".yaml") }
 
-// Find returns the epoch of the key of a cluster. The error is ErrEpochUnknown if what the base says of
-// it cannot be read.
+// Find returns the epoch of a cluster's key, or ErrEpochUnknown.
 func (e Epochs) Find(cluster string) (ledger.Epoch, error) {
 	if problem, broken := e.broken[cluster]; broken {
 		return ledger.Epoch{}, fmt.Errorf("%w: %s", ErrEpochUnknown, problem)
@@ -57,26 +56,25 @@ func (e Epochs) Find(cluster string) (ledger.Epoch, error) {
 	return e.written[cluster], nil
 }
 
-// KeyRing derives the keys by which clusters prove their names. Any number of goroutines may use it.
+// KeyRing derives the keys of clusters. It is safe for concurrent use.
 type KeyRing struct {
 	secrets func() ([]string, error)
 	mu      sync.RWMutex
-	epochs  *Epochs // nil until they were read
+	epochs  *Epochs // nil until read
 }
 
-// NewKeyRing returns a KeyRing. secrets returns the secrets that keys are derived from; without any,
-// no cluster has a key.
+// NewKeyRing returns a KeyRing. Without secrets, no cluster has a key.
 func NewKeyRing(secrets func() ([]string, error)) *KeyRing { return &KeyRing{secrets: secrets} }
 
-// SetEpochs has keys derived of other epochs from now on.
+// SetEpochs replaces the epochs.
 func (k *KeyRing) SetEpochs(e Epochs) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.epochs = &e
 }
 
-// FindKeys returns the keys of a cluster that are good now; none if there are no secrets. The error is
-// ErrEpochUnknown as long as no epochs were set.
+// FindKeys returns the valid keys of a cluster; none without secrets. Before SetEpochs it returns
+// ErrEpochUnknown.
 func (k *KeyRing) FindKeys(cluster string, now time.Time) ([]string, error) {
 	secrets, err := k.secrets()
 	if err != nil || len(secrets) == 0 {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/testkit/recordings"
 )
 
@@ -102,8 +102,8 @@ func postedAt(t *testing.T, r *recordings.Recording, i int, object string) (post
 	return postKustomization(readRecorded(t, r.Steps[i-1].Find(object)), readRecorded(t, s.Find(object)), source)
 }
 
-// receive has an inbox receive an event.
-func receive(t *testing.T, inbox *observe.Inbox, object string, p posted, at time.Time) {
+// receive adds the event of an object.
+func receive(t *testing.T, known *recorder.Recorder, object string, p posted, at time.Time) {
 	t.Helper()
 	parts := strings.Split(object, "/")
 	group := map[string]string{"Kustomization": "kustomize.toolkit.fluxcd.io", "HelmRelease": "helm.toolkit.fluxcd.io"}[parts[0]]
@@ -122,7 +122,7 @@ func receive(t *testing.T, inbox *observe.Inbox, object string, p posted, at tim
 	if err != nil {
 		t.Fatalf("%s: %s", err, body)
 	}
-	if _, err := inbox.Add(e); err != nil {
+	if _, err := known.Add(e); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -164,13 +164,13 @@ func TestRecordings(t *testing.T) {
 // judgeCommits returns the verdict on each commit that was pushed for an object before the next one is.
 func judgeCommits(t *testing.T, r *recordings.Recording, object string) (all []string) {
 	t.Helper()
-	inbox := open(t, filepath.Join(t.TempDir(), "reports"))
+	known := openRecorder(t)
 	commit := ""
 	judge := func(at time.Time) {
 		if commit == "" {
 			return
 		}
-		reports := inbox.Reports(func(e observe.Event) (current, ok bool) {
+		reports := known.Reports(func(e observe.Event) (current, ok bool) {
 			return strings.HasPrefix(e.Commit, commit) || strings.HasSuffix(e.Version, "+"+commit[:12]), true
 		})
 		all = append(all, fmt.Sprintf("%.6s %s", commit, rollout.Summarize(reports, rollout.Rule{}, time.Time{}, at).Phase))
@@ -181,7 +181,7 @@ func judgeCommits(t *testing.T, r *recordings.Recording, object string) (all []s
 			commit = strings.TrimSuffix(pushed[3], ":")
 		}
 		if p, ok := postedAt(t, r, i, object); ok {
-			receive(t, inbox, object, p, s.Time)
+			receive(t, known, object, p, s.Time)
 		}
 	}
 	judge(r.Steps[len(r.Steps)-1].Time)

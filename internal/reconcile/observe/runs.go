@@ -15,32 +15,29 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
-// dispatchTimeout is how long a workflow may take to appear after it was dispatched. One that does
-// not is dispatched again.
+// dispatchTimeout is how long a workflow may take to appear before it is dispatched again.
 const dispatchTimeout = 2 * time.Minute
 
-// maxContextLength is the length of a status' context that all forges take, in bytes.
+// maxContextLength is in bytes; all forges accept it.
 const maxContextLength = 100
 
-// maxText is the length of a status' description that all forges take, in characters.
+// maxText is in characters; all forges accept it.
 const maxText = 140
 
-// WorkflowRunner runs workflows in a control plane. What it has done is written in a commit status
-// of the base commit, before it is done: who comes next, in this process or in
-// another, goes on from there.
+// WorkflowRunner runs workflows in a control plane. It records each step in a status of the base
+// commit first, so that any process can continue.
 type WorkflowRunner struct {
 	// Dispatcher is nil if the forge runs no workflows.
 	Dispatcher forge.Dispatcher
 	SetStatus  func(ctx context.Context, commit string, s forge.Status) error
-	// Statuses returns the statuses of a commit as they are now; nil if the forge has none.
+	// Statuses reads the statuses of a commit; nil if the forge has none.
 	Statuses func(ctx context.Context, commit string) ([]forge.CommitStatus, error)
-	// Branch is that of workflows which do not say theirs.
+	// Branch is the default branch of workflows.
 	Branch string
 }
 
-// Advance does the next step of a need of kind [gate.Dispatch], and returns how far it is. said
-// are the statuses of the base commit as they are now. An Answer without an Outcome means
-// that the workflow could not be started; its Reason is why.
+// Advance takes the next step of a need of kind [gate.Dispatch]. said has the current statuses of
+// the base commit. An Answer without Outcome means that the workflow could not be started.
 func (r WorkflowRunner) Advance(ctx context.Context, commit string, need gate.Need, said []forge.CommitStatus, now time.Time) gate.Answer {
 	s := workflowStep{runner: r, commit: commit, need: need, context: RunContext(need), now: now}
 	s.workflow = forge.Workflow{Name: need.Workflow, Ref: cmp.Or(need.Ref, r.Branch), Inputs: need.Inputs}
@@ -58,8 +55,7 @@ func (r WorkflowRunner) Advance(ctx context.Context, commit string, need gate.Ne
 
 var unfitCharacters = regexp.MustCompile(`[^A-Za-z0-9._/-]+`)
 
-// RunContext is the context of the status that remembers a run: the need's key, with a
-// digest of it where something had to be left out.
+// RunContext returns the status context of a run: the need's key, with a digest if changed.
 func RunContext(need gate.Need) string {
 	key := "fairlead/" + strings.ReplaceAll(need.Key, " ", "/")
 	name := unfitCharacters.ReplaceAllString(key, "-")
@@ -70,7 +66,6 @@ func RunContext(need gate.Need) string {
 	return name[:min(len(name), maxContextLength-len(digest))] + digest
 }
 
-// workflowStep is one look at one run.
 type workflowStep struct {
 	runner   WorkflowRunner
 	commit   string
@@ -80,7 +75,6 @@ type workflowStep struct {
 	now      time.Time
 }
 
-// answerOf returns the answer that is written down.
 func (s workflowStep) answerOf(said forge.CommitStatus) gate.Answer {
 	a := gate.Answer{Time: said.Time, Outcome: said.Outcome, URL: said.URL}
 	if said.Outcome == forge.Failure {
@@ -94,17 +88,15 @@ func (s workflowStep) failureText() string { return s.workflow.Name + " failed" 
 
 const notStarted = "Not started: "
 
-// startWorkflow starts the workflow, for the nth time, and writes that down first. Another
-// daemon may be about to do the same: the status of the commit must still be what it
-// was when that was decided, and afterwards what we have written. A forge has no
-// compare-and-swap for statuses, so that two that write in the same moment may both find
-// themselves to be the last.
+// startWorkflow records and starts the nth attempt. The status must be unchanged before, and ours
+// afterwards, because another daemon may do the same. Forges have no compare-and-swap, so two
+// simultaneous daemons may both start it.
 func (s workflowStep) startWorkflow(ctx context.Context, n int, before forge.CommitStatus) gate.Answer {
 	text := "Dispatched " + s.workflow.Name
 	if n > 1 {
 		text += fmt.Sprintf(" (%d)", n)
 	}
-	claim := sha256.Sum256(fmt.Appendf(nil, "%s %d", s.context, s.now.UnixNano())) // that no other daemon writes at this time
+	claim := sha256.Sum256(fmt.Appendf(nil, "%s %d", s.context, s.now.UnixNano())) // unique to this daemon and time
 	text = forge.OneLine(text, maxText-20) + fmt.Sprintf(", claim %.4x", claim)
 	if other, err := s.hasOtherStatus(ctx, before.Description); err != nil || other {
 		return s.leaveToOther(err)
@@ -117,15 +109,15 @@ func (s workflowStep) startWorkflow(ctx context.Context, n int, before forge.Com
 	}
 	if err := s.runner.Dispatcher.DispatchWorkflow(ctx, s.workflow); err != nil {
 		reason := cleanMessage(err.Error())
-		// If this fails, the run is looked for, as if it had been started.
+		// If this fails, the run is searched as if it had started.
 		_ = s.writeStatus(ctx, forge.Pending, fmt.Sprintf("%s(%d) %s", notStarted, n, reason), "")
 		return gate.Answer{Time: s.now, Reason: reason}
 	}
 	return gate.Answer{Time: s.now, Outcome: forge.Pending}
 }
 
-// hasOtherStatus reports whether the run has a status by now with another description than these:
-// another daemon has started it, or it has ended. What the forge does not show yet is none.
+// hasOtherStatus reports whether another daemon started the run, or it has ended. The forge may not
+// show it yet.
 func (s workflowStep) hasOtherStatus(ctx context.Context, known ...string) (bool, error) {
 	if s.runner.Statuses == nil {
 		return false, nil
@@ -136,8 +128,7 @@ func (s workflowStep) hasOtherStatus(ctx context.Context, known ...string) (bool
 	}), err
 }
 
-// leaveToOther is the answer when the run is left to another daemon, or it is not known whether
-// it should be.
+// leaveToOther waits for another daemon, or for readable statuses.
 func (s workflowStep) leaveToOther(err error) gate.Answer {
 	a := gate.Answer{Time: s.now, Outcome: forge.Pending}
 	if err != nil {
@@ -146,7 +137,6 @@ func (s workflowStep) leaveToOther(err error) gate.Answer {
 	return a
 }
 
-// followRun looks for the run that was dispatched, and how it went.
 func (s workflowStep) followRun(ctx context.Context, said forge.CommitStatus, others []forge.CommitStatus) gate.Answer {
 	pending := gate.Answer{Time: said.Time, Outcome: forge.Pending, URL: said.URL}
 	runs, err := s.runner.Dispatcher.WorkflowRuns(ctx, s.workflow, s.searchSince(said))
@@ -172,8 +162,8 @@ func (s workflowStep) followRun(ctx context.Context, said forge.CommitStatus, ot
 	}
 }
 
-// searchSince is from when on the run may be. What is known by its URL was found some time
-// after it began, and what was dispatched before, or seemed to fail, may have begun.
+// searchSince returns the earliest possible start of the run. Its URL may be recorded after the
+// start, and an earlier or failed dispatch may have started one.
 func (s workflowStep) searchSince(said forge.CommitStatus) time.Time {
 	n, failed := parseAttempt(said.Description)
 	switch {
@@ -190,12 +180,11 @@ func (s workflowStep) searchSince(said forge.CommitStatus) time.Time {
 
 var attemptPattern = regexp.MustCompile(`\((\d+)\)`)
 
-// parseAttempt reads how often a workflow was dispatched, and why it could not be; "" if it
-// could.
+// parseAttempt returns the number of the attempt, and why it failed, or "".
 func parseAttempt(description string) (n int, failed string) {
 	n = 1
 	if m := attemptPattern.FindStringSubmatch(description); m != nil {
-		n, _ = strconv.Atoi(m[1]) // it has digits only; too many make it the largest number
+		n, _ = strconv.Atoi(m[1]) // digits only; too many give the largest number
 	}
 	if rest, ok := strings.CutPrefix(description, notStarted); ok {
 		_, failed, _ = strings.Cut(rest, " ")
@@ -203,9 +192,8 @@ func parseAttempt(description string) (n int, failed string) {
 	return n, failed
 }
 
-// pickRun returns the run that was dispatched: the one that is written down, else the one
-// whose title names it, else the oldest. What another status of the commit has is not
-// it.
+// pickRun returns the recorded run, else the one with the best title, else the oldest. It skips
+// runs of other statuses.
 func (s workflowStep) pickRun(runs []forge.Run, said forge.CommitStatus, others []forge.CommitStatus) (forge.Run, bool) {
 	left := slices.DeleteFunc(slices.Clone(runs), func(run forge.Run) bool {
 		if said.URL != "" {
@@ -221,7 +209,6 @@ func (s workflowStep) pickRun(runs []forge.Run, said forge.CommitStatus, others 
 	}), true
 }
 
-// titleLikeness returns how well the title of a run fits the commit here.
 func (s workflowStep) titleLikeness(run forge.Run) int {
 	like := 0
 	if strings.Contains(run.Title, s.commit[:min(7, len(s.commit))]) {
@@ -233,7 +220,7 @@ func (s workflowStep) titleLikeness(run forge.Run) int {
 	return like
 }
 
-// recordRun writes down how a run fares. That it has ended counts once it is written.
+// recordRun records the state of a run. Its end counts once it is recorded.
 func (s workflowStep) recordRun(ctx context.Context, said forge.CommitStatus, run forge.Run) gate.Answer {
 	pending := gate.Answer{Time: said.Time, Outcome: forge.Pending, URL: run.URL}
 	text := "Running " + s.workflow.Name

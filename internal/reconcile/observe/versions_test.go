@@ -28,7 +28,7 @@ func TestVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, withholds string }{{"1.9", ""}, {"1.8.0 to 1.8.3", withheldMessage}} {
-		inbox := open(t, filepath.Join(t.TempDir(), "reports"))
+		known := openRecorder(t)
 		var got strings.Builder
 		for _, f := range archive.Files {
 			if !strings.HasSuffix(f.Name, ".json") || c.withholds != "" && strings.Contains(string(f.Data), c.withholds) {
@@ -38,11 +38,11 @@ func TestVersions(t *testing.T) {
 			if err != nil {
 				t.Fatal(f.Name, err)
 			}
-			news, err := inbox.Add(e)
+			news, err := known.Add(e)
 			if err != nil {
 				t.Fatal(err)
 			}
-			inbox.Reports(func(e observe.Event) (bool, bool) {
+			known.Reports(func(e observe.Event) (bool, bool) {
 				fmt.Fprintf(&got, "%s: %s at %.7s, said at %s, news: %t\n", f.Name, e.Phase, e.Commit, e.When.Format("15:04:05"), news)
 				return true, true
 			})

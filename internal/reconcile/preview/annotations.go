@@ -11,15 +11,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// shownNotes is what was last written at the lines of a pull request.
 type shownNotes struct {
-	of   string             // the commit and the notes; "" if there were none
-	left []forge.Annotation // that cannot be shown there
+	of   string             // commit and notes; "" for none
+	left []forge.Annotation // annotations that cannot be shown
 }
 
-// annotateChange writes problems at the lines of a pull request, and takes them off
-// what the comment lists. What cannot be written there stays in the comment. The error is
-// one to be tried again; the comment lists everything then.
+// annotateChange annotates the lines of a pull request with problems, and removes these from the
+// list in the comment. An error is temporary; then the comment lists everything.
 func (v *Previewer) annotateChange(ctx context.Context, f forge.Forge, b targetBranch, c forge.Change, all []environmentPreview) error {
 	to, ok := f.(forge.Annotator)
 	if !ok {
@@ -34,7 +32,7 @@ func (v *Previewer) annotateChange(ctx context.Context, f forge.Forge, b targetB
 		v.options.BeforeEffect("say it at the lines of a change")
 		left, err := to.AnnotateChange(ctx, c, statusContext, notes)
 		var refused *problem.Refusal
-		switch { // of the first two, trying again is of no use
+		switch { // the first two are permanent
 		case errors.Is(err, git.ErrAccess), errors.As(err, &refused):
 			v.options.Logger.Warn("nothing could be said at the lines of a pull request", "pull", c.Number, "error", err)
 			left = notes
@@ -55,8 +53,6 @@ func (v *Previewer) annotateChange(ctx context.Context, f forge.Forge, b targetB
 	return nil
 }
 
-// listAnnotations returns what is wrong in the files of a branch, once though several
-// environments have it.
 func (b targetBranch) listAnnotations(all []environmentPreview) []forge.Annotation {
 	var notes []forge.Annotation
 	for _, is := range shareProblems(all, func(p environmentPreview) problem.List { return p.problems }) {
@@ -67,7 +63,7 @@ func (b targetBranch) listAnnotations(all []environmentPreview) []forge.Annotati
 	return notes
 }
 
-// annotationOf returns a problem as an annotation at its line; false if it is in no file of the branch.
+// annotationOf returns false if the problem is not in a file of the branch.
 func (b targetBranch) annotationOf(p problem.Problem) (forge.Annotation, bool) {
 	layer := "base"
 	if !b.base {

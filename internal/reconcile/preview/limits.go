@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// openOutput opens the repository of the output of an environment; nil if the change moves the output, or it
-// has none: its place may be a stranger's then.
+// openOutput opens the output's repository; nil if there is none or the change moves it, because
+// the new place may belong to someone else.
 func (v *Previewer) openOutput(ctx context.Context, old, now source.Rendered) (*model.GitOpsRepo, *repos.Remote, error) {
 	if old.Model == nil || now.Model == nil {
 		return nil, nil, nil
@@ -29,8 +29,6 @@ func (v *Previewer) openOutput(ctx context.Context, old, now source.Rendered) (*
 	return to, out, err
 }
 
-// followOutput returns an environment before and after a change, each as it follows what its output branch
-// has now.
 func followOutput(out *repos.Remote, to *model.GitOpsRepo, both [2]source.Rendered) ([2]source.Rendered, error) {
 	head, err := out.Mirror().FindBranch(to.Branch)
 	if err != nil {
@@ -50,8 +48,7 @@ func followOutput(out *repos.Remote, to *model.GitOpsRepo, both [2]source.Render
 	})
 }
 
-// followRendered returns an environment before and after a change, as if the output were what it was rendered
-// to before.
+// followRendered lets the new rendering follow the old one instead of an output.
 func followRendered(both [2]source.Rendered) (_ [2]source.Rendered, err error) {
 	if !both[0].Problems.StopsEnvironment() {
 		both[1], err = both[1].FollowOutput(both[0].Tree)
@@ -59,9 +56,8 @@ func followRendered(both [2]source.Rendered) (_ [2]source.Rendered, err error) {
 	return both, err
 }
 
-// findExceeding returns what of a change exceeds the limits of its environment and is not
-// acknowledged. The name of the change is known before the merge: it is of what the
-// output's place holds now and of what would be rendered.
+// findExceeding returns the unacknowledged excesses of a change. Its name is known before the
+// merge, because it depends only on the current output and the rendered one.
 func (v *Previewer) findExceeding(ctx context.Context, out *repos.Remote, to *model.GitOpsRepo, now source.Rendered) ([]publish.Withholding, error) {
 	limits := v.limits(now.Environment)
 	result, err := publish.Publish(ctx, publish.Options{Remote: out.Remote, Prefix: v.options.Settings.Output.BranchPrefix, Author: v.options.Author}, publish.Proposal{
@@ -69,7 +65,7 @@ func (v *Previewer) findExceeding(ctx context.Context, out *repos.Remote, to *mo
 		Workload: model.WorkloadOf(now.Model), Limits: &limits, Acknowledged: v.source.AcknowledgedChanges(ctx, now),
 	})
 	if errors.Is(err, publish.ErrBlocked) {
-		return nil, nil // the environment's own report has it
+		return nil, nil // the environment reports it
 	}
 	var exceeding []publish.Withholding
 	for _, w := range result.Withheld {
@@ -80,8 +76,6 @@ func (v *Previewer) findExceeding(ctx context.Context, out *repos.Remote, to *mo
 	return exceeding, err
 }
 
-// writeExceeding writes what a person has to acknowledge, and how that is done before
-// the merge.
 func writeExceeding(b *strings.Builder, p environmentPreview) {
 	if p.unknown {
 		b.WriteString("\nWhether its output would wait for a person, and what it has of stacks, is not known: the GitOps repository cannot be read now.\n")

@@ -1,10 +1,9 @@
-// Package preview comments on pull requests of the control plane what merging them would change
-// in every environment.
+// Package preview comments on pull requests of the control plane what merging them would change in
+// every environment.
 //
-// What the package keeps true: a change is rendered with its target as it was when the change
-// was made, and with a memory of its own, so that what people try does not push out what is
-// true; a fork gets nothing read with our credentials; nothing is written but a comment, a
-// commit status and annotations, and only when their content has changed.
+// A change is rendered on its merge base, with separate caches, so that experiments do not evict
+// real data. A fork never makes us read with our credentials. It writes only a comment, a commit
+// status and annotations, and only when they change.
 package preview
 
 import (
@@ -25,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -33,39 +33,38 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
-// Options are the collaborators of a Previewer. All must be there.
+// Options has the dependencies of a Previewer. All are required.
 type Options struct {
 	Settings *config.Settings
 	Remotes  *repos.Set
-	// SourceOptions returns those of a new source of the control plane, with a parser of its own.
+	// SourceOptions returns options with a parser of its own.
 	SourceOptions func() source.Options
 	Author        git.Signature
 	Logger        *slog.Logger
 	Now           func() time.Time
 	Random        func() float64 // in [0, 1), for jitter
 	BeforeEffect  func(what string)
-	// Barrier keeps a panic with the pull request or the environment that it is about.
+	// Barrier limits a panic to its pull request or environment.
 	Barrier panics.Barrier
 }
 
-// Previewer comments on the open pull requests of the control plane what they change. What it
-// remembers saves work, and may be lost.
+// Previewer previews pull requests of the control plane. Its state only saves work.
 type Previewer struct {
 	options Options
-	source  *source.Source                        // of the control plane, in this round
-	limits  func(environment string) model.Limits // likewise
+	source  *source.Source                        // of this round
+	limits  func(environment string) model.Limits // of this round
 
-	// sources are made while there are pull requests: one for those of people who may push
-	// to the control plane (false), and one for those from forks.
+	// sources exist while there are pull requests: one for forks (true), and one for people with
+	// push access.
 	sources map[bool]*source.Source
-	done    string             // the input of the last pass
-	said    map[string]string  // by pull request: the input of the last preview
-	noted   map[int]shownNotes // by the number of the pull request
-	next    time.Time          // before which nothing is tried again
+	done    string             // last input
+	said    map[string]string  // last input by pull request
+	noted   map[int]shownNotes // by number
+	next    time.Time          // earliest retry
 	failed  int
 }
 
-// New returns a Previewer that has seen no pull request yet.
+// New returns a Previewer without state.
 func New(o Options) *Previewer { return &Previewer{options: o, noted: map[int]shownNotes{}} }
 
 const (
@@ -73,9 +72,8 @@ const (
 	commentMark   = "preview"
 )
 
-// inputKey names what previews are made from: the heads of pull requests, which
-// forges keep in references, and, while some are open, those of branches. It is "" if
-// the control plane is not read yet.
+// inputKey identifies the input of previews: the heads of pull requests and, while some are open,
+// of branches. It is "" before the first read.
 func (v *Previewer) inputKey() string {
 	cp := v.options.Remotes.ControlPlane()
 	if cp == nil || cp.Mirror() == nil {
@@ -88,12 +86,11 @@ func (v *Previewer) inputKey() string {
 	if err != nil {
 		return ""
 	}
-	return cp.ProposalDigest() + fmt.Sprint(heads) // fmt prints maps sorted by key
+	return cp.ProposalDigest() + fmt.Sprint(heads) // fmt sorts maps by key
 }
 
-// Preview comments on the pull requests of the control plane that are new, or whose head or
-// target has moved. src is the control plane as this round has read it, limits those of its
-// environments. What fails is tried again later, and stops nothing else.
+// Preview previews new and moved pull requests. src and limits are from this round. Failures are
+// retried.
 func (v *Previewer) Preview(ctx context.Context, src *source.Source, limits func(environment string) model.Limits) {
 	if !v.options.Settings.Write || v.inputKey() == v.done || v.options.Now().Before(v.next) {
 		return
@@ -118,7 +115,7 @@ func (v *Previewer) previewAll(ctx context.Context) error {
 		return err
 	}
 	reviewer, ok := f.(forge.Reviewer)
-	if !ok { // there are no pull requests of people
+	if !ok { // no pull requests by people
 		return nil
 	}
 	for _, s := range v.sources {
@@ -130,7 +127,7 @@ func (v *Previewer) previewAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changes, err := reviewer.Changes(ctx, "") // in one call, however many branches there are
+	changes, err := reviewer.Changes(ctx, "") // one call for all branches
 	if err != nil {
 		return fmt.Errorf("list the pull requests of the control plane: %w", err)
 	}
@@ -152,7 +149,7 @@ func (v *Previewer) previewAll(ctx context.Context) error {
 				return v.previewChange(ctx, cp, f, reviewer, b, c)
 			})
 			if errors.Is(err, errForkUnread) {
-				continue // the comment says so, and it is previewed when something moves
+				continue // it is previewed again when something moves
 			}
 			if err != nil {
 				failed = append(failed, fmt.Errorf("preview pull request %d: %w", c.Number, err))
@@ -163,21 +160,20 @@ func (v *Previewer) previewAll(ctx context.Context) error {
 	}
 	v.said = open
 	if len(numbers) == 0 {
-		v.sources = nil // what they remember is not needed
+		v.sources = nil // frees their caches
 	}
 	maps.DeleteFunc(v.noted, func(number int, _ shownNotes) bool { return !numbers[number] })
 	return errors.Join(failed...)
 }
 
-// openSource returns the source of previews. It has a memory of its own, so that what
-// people try does not push out what is true.
+// openSource returns a source with its own caches, so that experiments do not evict real data.
 func (v *Previewer) openSource(ctx context.Context, fork bool) (*source.Source, error) {
 	if s := v.sources[fork]; s != nil {
 		return s, nil
 	}
 	o := v.options.SourceOptions()
 	o.Open = func(ctx context.Context, location string) (*git.Repository, error) {
-		// A fork must not have us fetch with our credentials what it names, and show it.
+		// A fork must not make us fetch and show repositories with our credentials.
 		if fork && v.options.Remotes.KnownRemote(location) == nil {
 			return nil, git.ErrAccess
 		}
@@ -194,14 +190,12 @@ func (v *Previewer) openSource(ctx context.Context, fork bool) (*source.Source, 
 	return s, nil
 }
 
-// targetBranch is a branch of the control plane that people propose changes to.
 type targetBranch struct {
 	name, head   string
 	base         bool
-	environments []string // that it is about
+	environments []string // affected ones
 }
 
-// targetBranches returns the branch of the base, and those of the environments.
 func (v *Previewer) targetBranches(ctx context.Context, cp *repos.Remote) ([]targetBranch, error) {
 	found, _, err := v.source.Environments(ctx)
 	if err != nil {
@@ -211,7 +205,7 @@ func (v *Previewer) targetBranches(ctx context.Context, cp *repos.Remote) ([]tar
 	if err != nil {
 		return nil, err
 	}
-	chain, _ := model.NewChain(base.Progress, found, v.options.Settings.NextEnvironment) // problems with it are reported elsewhere
+	chain, _ := model.NewChain(base.Progress, found, v.options.Settings.NextEnvironment) // problems are reported elsewhere
 	found = slices.SortedStableFunc(slices.Values(found), func(a, b *model.Environment) int { return cmp.Compare(chain.Rank(a.Name), chain.Rank(b.Name)) })
 	all := []targetBranch{{name: v.options.Settings.ControlPlane.Branch, base: true}}
 	for _, e := range found {
@@ -232,20 +226,20 @@ func (v *Previewer) targetBranches(ctx context.Context, cp *repos.Remote) ([]tar
 	return slices.DeleteFunc(all, func(b targetBranch) bool { return b.head == "" }), nil
 }
 
-// environmentPreview is what a pull request means for one environment.
 type environmentPreview struct {
 	environment string
 	report      impact.Report
-	problems    problem.List // that come with it
-	listed      problem.List // those of them that the comment lists
+	problems    problem.List // new ones
+	listed      problem.List // in the comment
 	stops       bool
-	mended      bool                  // problems stop it without the change
-	stopped     []string              // stacks
-	exceeding   []publish.Withholding // not acknowledged yet
-	unknown     bool                  // its output cannot be read
+	mended      bool // problems stop it only without the change
+	stopped     []string
+	places      schedule.Comparison   // of policies
+	exceeding   []publish.Withholding // not acknowledged
+	unknown     bool
 }
 
-// previewChange renders a pull request and what it was made from, and comments what differs.
+// previewChange renders a pull request and its merge base, and comments the difference.
 func (v *Previewer) previewChange(ctx context.Context, cp *repos.Remote, f forge.Forge, to forge.Reviewer, b targetBranch, c forge.Change) error {
 	if err := cp.Fetch(ctx, c.Commit); err != nil {
 		return v.reportUnread(ctx, to, c, err)
@@ -279,13 +273,13 @@ func (v *Previewer) previewChange(ctx context.Context, cp *repos.Remote, f forge
 	return errors.Join(f.SetStatus(ctx, c.Commit, s), later)
 }
 
-// errForkUnread is the error for a fork whose commit the server does not send.
+// errForkUnread means that the server does not send a fork's commit.
 var errForkUnread = errors.New("its commit cannot be read")
 
-// reportUnread comments on a fork's pull request why there is no preview: forges that keep the
-// heads of forks to themselves, or take them away, do not give them later either.
+// reportUnread comments why a fork has no preview: the server will not send the commit later
+// either.
 func (v *Previewer) reportUnread(ctx context.Context, to forge.Reviewer, c forge.Change, err error) error {
-	// git upload-pack ends the connection over a commit that it does not give.
+	// git upload-pack then closes the connection.
 	if !c.Fork || !errors.Is(err, git.ErrNoRevision) && !strings.Contains(err.Error(), "not our ref") {
 		return err
 	}
@@ -298,7 +292,6 @@ func (v *Previewer) reportUnread(ctx context.Context, to forge.Reviewer, c forge
 	return errForkUnread
 }
 
-// revisionsAt returns the revisions at which a commit of the branch is read.
 func (b targetBranch) revisionsAt(commit string) source.Revisions {
 	if b.base {
 		return source.Revisions{Base: commit}
@@ -308,11 +301,12 @@ func (b targetBranch) revisionsAt(commit string) source.Revisions {
 
 func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (environmentPreview, error) {
 	p := environmentPreview{environment: name}
-	var cache output.Cache // what both have is rendered once
+	var cache output.Cache // renders common parts once
 	old, err := src.Render(ctx, name, before, &cache)
 	if err != nil {
 		return p, err
 	}
+	planned := cache.Plan()
 	now, err := src.Render(ctx, name, after, &cache)
 	if err != nil {
 		return p, err
@@ -362,28 +356,27 @@ func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, 
 	p.mended = !p.stops && both[0].Problems.StopsEnvironment()
 	if !p.stops && !p.mended {
 		p.report = impact.Compare(both[0].Tree, both[1].Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model), Chosen: model.ChosenIn(old.Model, now.Model)})
+		p.places = schedule.Compare(planned, cache.Plan())
 		if failed == nil && out != nil {
 			p.exceeding, failed = v.findExceeding(ctx, out, to, both[1])
 		}
 	}
-	if failed != nil && ctx.Err() == nil { // the comment says so
+	if failed != nil && ctx.Err() == nil { // the comment mentions it
 		v.options.Logger.Warn("the output that a change is for cannot be read", "environment", p.environment, "error", failed)
 		p.unknown = true
 	}
 	return p, ctx.Err()
 }
 
-// findClaimed returns what a change gives an environment and another one has already.
 func findClaimed(ctx context.Context, src *source.Source, before, now *model.Model, base string) (problem.List, error) {
-	all, _, err := src.Environments(ctx) // what is wrong with them is reported elsewhere
+	all, _, err := src.Environments(ctx) // problems are reported elsewhere
 	if err != nil {
 		return nil, err
 	}
 	return src.FindClaimed(ctx, before, now, list.Convert(all, func(e *model.Environment) string { return e.Name }), base)
 }
 
-// previewIsolated previews one environment. A panic is a problem that the change has, so
-// that its author learns of it, and the preview of other environments is there.
+// previewIsolated turns a panic into a problem of the change, and lets other previews continue.
 func (v *Previewer) previewIsolated(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (found environmentPreview, err error) {
 	err = v.options.Barrier.Run("preview", name, func() (err error) {
 		found, err = v.previewEnvironment(ctx, src, name, before, after)

@@ -7,25 +7,24 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
 const (
-	// maxComment bounds a comment, in bytes; all forges take more.
+	// maxComment limits a comment, in bytes; all forges allow more.
 	maxComment = 50_000
-	// maxProblems bounds the problems that are listed, and maxProblem one of them, in bytes.
+	// maxProblems limits the listed problems, and maxProblem the bytes of one.
 	maxProblems, maxProblem = 20, 400
-	// maxNamed bounds the environments that are named for one problem.
-	maxNamed = 5
+	maxNamed                = 5
 )
 
-// commentText is the comment on a pull request of the control plane to a branch: what it removes,
-// what is wrong with it, and what it changes in each environment.
 func commentText(branch targetBranch, all []environmentPreview, before, after string) string {
 	var b strings.Builder
 	writeRemovals(&b, all)
 	b.WriteString("**What merging this means**, once it is promoted to each environment:\n")
 	writeProblems(&b, all)
+	moves := maxMoves
 	for _, p := range all {
 		fmt.Fprintf(&b, "\n### %s\n\n", forge.EscapeMarkdown(p.environment))
 		switch {
@@ -45,13 +44,44 @@ func commentText(branch targetBranch, all []environmentPreview, before, after st
 			}
 			b.WriteString("\n")
 		}
+		moves = writePlaces(&b, p.places, moves)
 		writeExceeding(&b, p)
 	}
 	fmt.Fprintf(&b, "\nThe same in a clone of the control plane: `%s`\n", branch.diffCommand(before, after))
 	return b.String()
 }
 
-// diffCommand returns the command that shows what changes between two commits of the branch.
+const maxMoves = 20
+
+// writePlaces writes moves of units, and units with too few places. It returns how many moves may
+// still be listed.
+func writePlaces(b *strings.Builder, c schedule.Comparison, left int) int {
+	if len(c.Changes) == 0 {
+		return left
+	}
+	fmt.Fprintf(b, "\n**Places that policies choose**: %s\n\n", c.Summary())
+	for i, change := range c.Changes {
+		for _, m := range change.Moves {
+			if left == 0 {
+				fmt.Fprintf(b, "- and more, of %s\n", text.Count(len(c.Changes)-i, "unit"))
+				return 0
+			}
+			left--
+			line := change.Unit.Policy.Name + "/" + change.Unit.Name + ": " + change.DescribeMove(m)
+			if m.Reason != "" {
+				line += " (" + m.Reason + ")"
+			}
+			fmt.Fprintf(b, "- %s\n", forge.EscapeMarkdown(text.Shorten(line, maxProblem)))
+		}
+		if change.Unit.IsShort() {
+			obstacles := schedule.CountObstacles(c.After.Candidates(change.Unit)).String()
+			fmt.Fprintf(b, "  - %s\n", forge.EscapeMarkdown(text.Shorten(obstacles, maxProblem)))
+		}
+	}
+	return left
+}
+
+// diffCommand returns the command that shows the same change.
 func (b targetBranch) diffCommand(before, after string) string {
 	prefix := ""
 	if !b.base {
@@ -60,15 +90,12 @@ func (b targetBranch) diffCommand(before, after string) string {
 	return fmt.Sprintf("fairlead diff %s %s", text.QuoteShell(prefix+before[:min(12, len(before))]), text.QuoteShell(prefix+after[:min(12, len(after))]))
 }
 
-// maxRemovals bounds the environments whose removals are at the top.
 const maxRemovals = 20
 
-// removing returns the environments in which something would be deleted on clusters.
 func removing(all []environmentPreview) []environmentPreview {
 	return slices.DeleteFunc(slices.Clone(all), func(p environmentPreview) bool { return !p.report.Deletes() })
 }
 
-// writeRemovals writes in which environments something would be deleted on clusters.
 func writeRemovals(b *strings.Builder, all []environmentPreview) {
 	found := removing(all)
 	if len(found) == 0 {
@@ -84,11 +111,9 @@ func writeRemovals(b *strings.Builder, all []environmentPreview) {
 	b.WriteString("\n")
 }
 
-// The bounds of a change in one line, and of a status, in characters.
+// Limits of a change in one line and of a status, in characters.
 const maxTitle, maxDescription = 72, 140
 
-// shareProblems returns the problems of environments, each once. listed chooses those of an
-// environment.
 func shareProblems(all []environmentPreview, listed func(environmentPreview) problem.List) []problem.Shared {
 	var found problem.Sharing
 	for _, p := range all {
@@ -97,8 +122,7 @@ func shareProblems(all []environmentPreview, listed func(environmentPreview) pro
 	return found.Sorted()
 }
 
-// writeProblems writes what is wrong, once though several environments have it: problems first,
-// and warnings in a fold, since most of them follow from a problem.
+// writeProblems writes each problem once. Warnings are folded, because most follow from a problem.
 func writeProblems(b *strings.Builder, all []environmentPreview) {
 	var problems, warnings []problem.Shared
 	for _, p := range shareProblems(all, func(p environmentPreview) problem.List { return p.listed }) {
@@ -123,7 +147,7 @@ func writeProblems(b *strings.Builder, all []environmentPreview) {
 	}
 }
 
-// writeShared writes a list of problems. Those that not all environments have name theirs.
+// writeShared names the environments of problems that not all have.
 func writeShared(b *strings.Builder, problems []problem.Shared, environments int) {
 	for i, p := range problems {
 		if i == maxProblems {
@@ -144,8 +168,7 @@ func writeShared(b *strings.Builder, problems []problem.Shared, environments int
 	}
 }
 
-// commitStatus is the status of a pull request's commit: it fails if the change
-// brings a problem, and not for those that are there anyway. It says what is removed.
+// commitStatus fails if the change adds a problem, and mentions removals.
 func commitStatus(all []environmentPreview) forge.Status {
 	s := forge.Status{Context: statusContext, Outcome: forge.Success}
 	changed, stopped := 0, 0

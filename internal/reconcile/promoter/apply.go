@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -65,21 +66,23 @@ func (m *Promoter) notePromoted(s *stageState, d promote.Decision) {
 	m.options.OnPromoted(giturl.Normalize(m.options.Remotes.ReadLocation(s.branch.URL)))
 }
 
-// recordEdit returns the edit of the record for a decision.
 func (m *Promoter) recordEdit(s *stageState, d promote.Decision) (publish.Options, publish.Edit, error) {
 	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil {
 		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", giturl.Redact(s.branch.URL))
 	}
-	text, err := s.branch.WithCommit(d.Candidate, m.options.Settings.ControlPlane.Repo, m.options.Settings.ControlPlane.Branch)
+	next, lanes := lane.Composition{Platform: d.Candidate}, model.Lanes{}
+	if s.next != nil {
+		next, lanes = *s.next, *s.written
+	}
+	files, err := s.branch.SetBase(next, lanes, m.options.Settings.ControlPlane.Repo, m.options.Settings.ControlPlane.Branch)
 	o := publish.Options{Remote: remote.Remote, Author: m.options.Author, Sign: m.options.Sign, Write: true, BeforeEffect: m.options.BeforeEffect}
 	return o, publish.Edit{
-		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.readClock(),
-		Message: recordMessage(s.spec, s.subjectOf(d.Candidate), d),
+		Branch: s.branch.Name, Head: s.branch.Head, Files: files, When: m.readClock(),
+		Message: recordMessage(s.spec, s.subjectOf, d, next, s.laneReport),
 	}, err
 }
 
-// readClock returns the time.
 func (m *Promoter) readClock() time.Time {
 	if m.options.Now == nil {
 		return m.now
@@ -99,10 +102,21 @@ func (s *stageState) subjectOf(commit string) string {
 // recordMessage returns the message of a record's commit: why the environment gets a commit, which
 // others are skipped, and trailers for machines. A proposed commit has no reasons: they change while
 // people review it, and approvals are of one commit.
-func recordMessage(spec model.Stage, subject string, d promote.Decision) string {
+func recordMessage(spec model.Stage, subjectOf func(commit string) string, d promote.Decision, next lane.Composition, lanes *lane.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Promote %s to %s\n\n", text.ShortCommit(d.Candidate), spec.Name)
-	if subject != "" {
+	var moving []lane.Decision
+	if lanes != nil && d.State == promote.Promotes {
+		moving = lanes.Moving()
+	}
+	fmt.Fprintf(&b, "Promote %s to %s\n\n", promotedText(d.Candidate, moving), spec.Name)
+	for _, one := range moving {
+		fmt.Fprintf(&b, "%s of lane %s: %s\n", text.ShortCommit(one.Candidate), one.Lane, subjectOf(one.Candidate))
+	}
+	subject := subjectOf(d.Candidate)
+	switch {
+	case len(moving) > 0:
+		b.WriteByte('\n')
+	case subject != "":
 		fmt.Fprintf(&b, "%s\n\n", subject)
 	}
 	if spec.Record != recordByPull {
@@ -121,9 +135,27 @@ func recordMessage(spec model.Stage, subject string, d promote.Decision) string 
 	if d.Unmerged && spec.Record != recordByPull {
 		fmt.Fprintf(&b, "%s: %s\n", history.UnmergedTrailer, d.Current)
 	}
-	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s%s\n", d.Candidate, recordTrailer, spec.Name)
+	for _, one := range moving {
+		fmt.Fprintf(&b, "%s: %s@%s\n", TrailerLane, one.Lane, one.Candidate)
+	}
+	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s%s\n", next.Platform, recordTrailer, spec.Name)
 	return b.String()
 }
+
+// promotedText returns what is promoted: a commit, or a lane and its version, and how many more.
+func promotedText(commit string, moving []lane.Decision) string {
+	if len(moving) == 0 {
+		return text.ShortCommit(commit)
+	}
+	what := fmt.Sprintf("%s of lane %s", text.ShortCommit(moving[0].Candidate), moving[0].Lane)
+	if more := len(moving) - 1; more > 0 {
+		what += " and " + text.Count(more, "more lane")
+	}
+	return what
+}
+
+// TrailerLane names, in such a message and in those of actions, a lane and the version that it gets, as "shop@COMMIT".
+const TrailerLane = "Fairlead-Lane"
 
 // recordTrailer begins the last line of the message of a record's commit.
 const recordTrailer = "Fairlead-Promotion: "
@@ -334,7 +366,6 @@ func (s *stageState) approvalGates() []string {
 	return names
 }
 
-// onlyApprovals reports whether nothing but approvals is missing.
 func onlyApprovals(v gate.Verdict, names []string) bool {
 	if v.Status != gate.Wait || len(names) == 0 {
 		return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
@@ -44,7 +45,7 @@ func TestRecordMessage(t *testing.T) {
 		"no subject": {record: recordByPull, decision: promote.Decision{Candidate: candidate}, want: "Promote 0123456 to stage\n\n" + trailers},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := recordMessage(model.Stage{Name: "stage", Record: test.record}, test.subject, test.decision)
+			got := recordMessage(model.Stage{Name: "stage", Record: test.record}, func(string) string { return test.subject }, test.decision, lane.Composition{Platform: candidate}, nil)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -2,6 +2,7 @@ package promoter
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,12 @@ func DeployContext(environment string) string { return environment + " environme
 // ProofContext is the context of the status that records a proof after the environment got another
 // commit.
 func ProofContext(environment string) string { return "fairlead/" + environment + "/proof" }
+
+// laneContext is the context of the status on a version of a lane that records whether the clusters of an environment run it.
+func laneContext(environment, lane string) string { return DeployContext(environment) + "/" + lane }
+
+// allLanes stands for a lane in the context of the status that records whether clusters run a base with lanes of their own.
+const allLanes = "*"
 
 // Evidence is what the statuses of a commit of the base prove of it in one environment.
 type Evidence string
@@ -58,6 +65,14 @@ var (
 
 // reportPromotion reports on the commit of the base how far it has been promoted.
 func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
+	if len(s.lanes) > 0 { // the commit is not what the environment has
+		_, err := m.recordLane(ctx, s, allLanes, s.stage.Floor, s.stage.PromotedAt, !s.facts.DeployedAt.IsZero())
+		if err == nil && m.mayWrite() {
+			err = reportLaneCommits(ctx, m, s)
+		}
+		return err
+	}
+	s.memory.laneStatuses = nil
 	if !m.mayWrite() {
 		return nil
 	}
@@ -81,6 +96,78 @@ func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
 	return nil
 }
 
+// reportLaneCommits reports on commits that only lanes have how far they have got. A failure need not be theirs.
+func reportLaneCommits(ctx context.Context, m *Promoter, s *stageState) error {
+	want := promotedStatus
+	switch {
+	case s.stage.Proof.Status == gate.Fail:
+		return nil
+	case !s.facts.DeployedAt.IsZero():
+		want = deployedStatus
+	case s.stage.Merged:
+		want = deployingStatus
+	}
+	want.Context = DeployContext(s.spec.Name)
+	reported := want.Description + " " + s.stage.PromotedAt.String()
+	commits := slices.Sorted(maps.Values(s.lanes))
+	for _, commit := range slices.Compact(commits) {
+		if s.memory.laneStatuses[commit] == reported {
+			continue
+		}
+		said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
+		if err != nil {
+			return err
+		}
+		if err := setStatus(ctx, m, s, commit, said, want, s.stage.PromotedAt); err != nil {
+			return err
+		}
+		if s.memory.laneStatuses == nil {
+			s.memory.laneStatuses = map[string]string{}
+		}
+		s.memory.laneStatuses[commit] = reported
+	}
+	return nil
+}
+
+// setStatus sets the status that a commit should have, unless it has that since a time.
+func setStatus(ctx context.Context, m *Promoter, s *stageState, commit string, said []gate.CommitStatus, want forge.Status, since time.Time) error {
+	steps, anew := statusSteps(said, want, since)
+	if anew {
+		s.memory.published.ForgetStatus(m.options.Settings.ControlPlane.Repo, commit, want.Context)
+	}
+	for _, step := range steps {
+		if err := m.options.Remotes.SetCommitStatus(ctx, &s.memory.published, m.options.Settings.ControlPlane.Repo, commit, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordLane records on a version of a lane whether the clusters of an environment run it, and returns the time from which on they
+// do, not earlier than a time; zero if they do not.
+func (m *Promoter) recordLane(ctx context.Context, s *stageState, lane, version string, since time.Time, isDeployed bool) (time.Time, error) {
+	if len(s.soaking.Gates) == 0 { // nobody asks for how long
+		return m.now, nil
+	}
+	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), version)
+	if err != nil {
+		return time.Time{}, err
+	}
+	deployed := deployedSince(said, laneContext(s.spec.Name, lane), since)
+	if isDeployed != deployed.IsZero() || !m.mayWrite() {
+		return deployed, nil
+	}
+	want := deployingStatus
+	if isDeployed {
+		want, deployed = deployedStatus, m.now
+	}
+	want.Context = laneContext(s.spec.Name, lane)
+	if err := setStatus(ctx, m, s, version, said, want, since); err != nil {
+		return time.Time{}, err
+	}
+	return deployed, nil
+}
+
 // reportedStatuses is what this process has set on the commit of one promotion, and when. A forge
 // whose clock is behind ours shows it as older than the promotion.
 type reportedStatuses struct {
@@ -94,7 +181,6 @@ type reportedStatus struct {
 	at     time.Time
 }
 
-// note remembers that a status was set.
 func (r *reportedStatuses) note(s forge.Status, at time.Time) {
 	r.statuses[s.Context] = reportedStatus{s, at}
 }

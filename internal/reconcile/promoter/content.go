@@ -5,33 +5,42 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
 // IsOutputOf reports whether an output branch holds, in a folder, what was rendered for an
-// environment from a commit of the base. The record names both, and the files beside it must be
+// environment from a base. The record names both, and the files beside it must be
 // those that it names: a person may have reverted the files and left the record. records may be
 // nil.
-func IsOutputOf(records *publish.Records, repo *git.Repository, head, folder, environment, commit string) (bool, error) {
+func IsOutputOf(records *publish.Records, repo *git.Repository, head, folder, environment string, base lane.Composition) (bool, error) {
 	from, err := findOutputOrigin(records, repo, head, folder, environment)
-	return err == nil && from == commit, err
+	return err == nil && from.Equal(base), err
 }
 
-// findOutputOrigin returns the commit of the base that IsOutputOf holds for; "" if it holds for none.
-func findOutputOrigin(records *publish.Records, repo *git.Repository, head, folder, environment string) (string, error) {
-	return git.InspectTree(repo, head, func(t tree.Tree) (string, error) {
+// outputOrigin is what an output was rendered from: the base, and the commit of the environment's branch; "" if that is not
+// known.
+type outputOrigin struct {
+	lane.Composition
+	plane string
+}
+
+// findOutputOrigin returns the base that IsOutputOf holds for; the zero value if it holds for none.
+func findOutputOrigin(records *publish.Records, repo *git.Repository, head, folder, environment string) (outputOrigin, error) {
+	return git.InspectTree(repo, head, func(t tree.Tree) (outputOrigin, error) {
 		now := t.Sub(folder)
 		r, err := records.ReadIn(now)
 		if err != nil { // a person has edited it; publishing reports that
-			return "", nil
+			return outputOrigin{}, nil
 		}
 		for _, w := range r.Environments {
 			from, ok := w.Input(publish.BaseLayer)
 			if ok && w.Environment == environment && w.IsIn(now) {
-				return from.Commit, nil
+				plane, _ := w.Input(environment)
+				return outputOrigin{lane.Composition{Platform: from.Commit, Lanes: from.Lanes}, plane.Commit}, nil
 			}
 		}
-		return "", nil
+		return outputOrigin{}, nil
 	})
 }
 

@@ -11,8 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// decideStages evaluates the gates of all candidates, and decides.
-func (m *Promoter) decideStages(ctx context.Context, all []*stageState, h promote.Line) ([]promote.Decision, error) {
+// decideStages evaluates the gates of all candidates, and decides: for each stage as a whole, and then for the lanes of those that
+// do not move so.
+func (m *Promoter) decideStages(ctx context.Context, policy Policy, all []*stageState, h promote.Line) ([]promote.Decision, error) {
 	stages := stagesOf(all)
 	candidates := promote.CandidateCommits(h, stages)
 	verdicts := map[string]gate.Verdict{}
@@ -23,7 +24,7 @@ func (m *Promoter) decideStages(ctx context.Context, all []*stageState, h promot
 			return
 		}
 		var v gate.Verdict
-		err := m.runIsolated("ask the gates", s, func() (err error) { v, err = m.evaluateGates(ctx, s, to); return err })
+		err := m.runIsolated("ask the gates", s, func() (err error) { v, err = m.evaluateGates(ctx, s, to, ""); return err })
 		if err != nil {
 			s.recordError(err)
 			v = gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "it cannot be found out: " + err.Error()}
@@ -35,12 +36,13 @@ func (m *Promoter) decideStages(ctx context.Context, all []*stageState, h promot
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return promote.DecideStages(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.now), nil
+	decisions := promote.DecideStages(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.now)
+	return decisions, m.decideLanes(ctx, policy, all, h, decisions)
 }
 
-// evaluateGates returns whether a commit may enter an environment.
-func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to string) (gate.Verdict, error) {
-	f, err := m.readCandidateFacts(ctx, s, to)
+// evaluateGates returns whether a commit may enter an environment: as a whole, or with one lane only.
+func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to, lane string) (gate.Verdict, error) {
+	f, err := m.readCandidateFacts(ctx, s, to, lane)
 	if err != nil {
 		return gate.Verdict{}, err
 	}
@@ -50,13 +52,13 @@ func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to string) 
 }
 
 // readCandidateFacts returns the facts about a commit that an environment may get.
-func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to string) (gate.Facts, error) {
+func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to, lane string) (gate.Facts, error) {
 	f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: to, Freezes: s.base.Progress.Freezes}
 	if len(s.enterGates.Gates) == 0 {
 		return f, nil
 	}
 	var err error
-	f.Approvals, err = m.readTrustedApprovals(s, to)
+	f.Approvals, err = m.readTrustedApprovals(s, to, lane)
 	if err != nil {
 		return f, err
 	}
@@ -108,7 +110,6 @@ type candidateCommits struct {
 	tooMany   bool             // more than maxAuthors
 }
 
-// readCandidateCommits returns the commits that come with a candidate.
 func (s *stageState) readCandidateCommits(candidate string) (candidateCommits, error) {
 	if s.candidate.candidate == candidate {
 		return s.candidate, nil
@@ -135,7 +136,6 @@ func (s *stageState) readCandidateCommits(candidate string) (candidateCommits, e
 	return found, nil
 }
 
-// stagesOf returns what decisions need to know of stages.
 func stagesOf(all []*stageState) []promote.Stage {
 	stages := make([]promote.Stage, len(all))
 	for i, s := range all {

@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
@@ -78,11 +79,44 @@ func (m *Promoter) wasProven(ctx context.Context, s *stageState, commit string, 
 	if err != nil || !wasNotReverted(versions, commit, h) {
 		return false, err
 	}
+	if reverted, err := wasLaneReverted(s, commit, h); err != nil || reverted {
+		return false, err
+	}
 	s.memory.proofs.proven[commit] = true
 	return true, nil
 }
 
-// isProofRecorded reports whether the statuses of a commit record its proof in an environment.
+// wasLaneReverted reports whether an environment that had a commit got an older version of a lane since: then the commit is bad.
+func wasLaneReverted(s *stageState, commit string, h promote.Line) (bool, error) {
+	lanes := DefinedLanes(s.base)
+	if lanes == nil && s.branch.Lanes == nil {
+		return false, nil
+	}
+	if s.branch.Lanes != nil {
+		lanes = &s.branch.Lanes.Lanes
+	}
+	had, err := s.branch.ListBases(maxRecords, maxVersions)
+	if err != nil {
+		return false, err
+	}
+	partition := lane.NewPartition(*lanes)
+	for _, base := range had {
+		if base.Platform == commit && len(base.Lanes) == 0 {
+			return false, nil
+		}
+		for name, version := range base.Lanes {
+			if !h.IsNewer(commit, version) {
+				continue
+			}
+			changed, err := ReadChangedLanes(s.base, partition, commit, version)
+			if err != nil || slices.Contains(changed, name) {
+				return true, err
+			}
+		}
+	}
+	return false, nil
+}
+
 func isProofRecorded(said []gate.CommitStatus, environment string) bool {
 	return slices.ContainsFunc(said, func(st gate.CommitStatus) bool {
 		return st.Context == ProofContext(environment) && st.Outcome == forge.Success

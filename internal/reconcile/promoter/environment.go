@@ -5,6 +5,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
+	"github.com/fairlead-io/fairlead/internal/promotion/wave"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
@@ -13,6 +15,8 @@ import (
 type Environment struct {
 	// BaseCommit is the commit of the base that was rendered; "" if none was.
 	BaseCommit string
+	// Lanes are the commits of lanes that were rendered at others.
+	Lanes map[string]string
 	// RenderFailure is why the environment cannot be rendered or published; "" if it can.
 	RenderFailure string
 	Problems      problem.List
@@ -31,6 +35,15 @@ type Environment struct {
 	ManagementCluster string
 	// Withheld is why only a person may merge the pull request; nil if nothing requires it.
 	Withheld []publish.Withholding
+	// Waves are the waves of the running advance; nil for none. NextWave is the index of the wave that is
+	// proposed, or waits because of WaveWaits.
+	Waves     []wave.Members
+	NextWave  int
+	WaveWaits string
+}
+
+func (e *Environment) base() lane.Composition {
+	return lane.Composition{Platform: e.BaseCommit, Lanes: e.Lanes}
 }
 
 // renderVerdict is the verdict on a commit that cannot be rendered, with the location of the first

@@ -27,7 +27,7 @@ const maxNeedRounds = 4
 // answerNeeds adds to facts what gates need to know. What cannot be read stays unknown and is waited
 // for; the first error is that of the stage.
 func (m *Promoter) answerNeeds(ctx context.Context, s *stageState, gates *gate.Set, f *gate.Facts) {
-	f.Plans = nil
+	f.Plans, f.Costs = nil, nil
 	f.Answers, f.Teams, f.Fleets = map[string]gate.Answer{}, map[string][]string{}, map[string]rollout.Fleet{}
 	done := map[string]bool{}
 	for range maxNeedRounds {
@@ -48,7 +48,6 @@ func (m *Promoter) answerNeeds(ctx context.Context, s *stageState, gates *gate.S
 	}
 }
 
-// answerNeed answers one need.
 func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need, f *gate.Facts) (err error) {
 	switch need.Kind {
 	case gate.BaseStatuses, gate.Dispatch: // what a workflow has come to is written there
@@ -78,6 +77,8 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 		return m.readTeamMembers(ctx, need.Team, f)
 	case gate.StackPlans:
 		return s.readPlans(f)
+	case gate.PlanCosts:
+		return readCosts(ctx, m, s, f)
 	case gate.HTTP:
 		f.Answers[need.Key] = m.askServer(ctx, need)
 	}
@@ -93,7 +94,7 @@ const maxSameOutputs = 5
 func (m *Promoter) readOutputStatuses(ctx context.Context, s *stageState, f *gate.Facts) error {
 	f.OutputStatuses, f.PreviousStatuses = nil, nil
 	f.OtherEnvironments = m.sharingEnvironments(s)
-	if f.OutputCommit == "" {
+	if f.OutputCommit == "" || s.waveTypes != nil { // statuses do not say of which cluster type they are
 		return nil
 	}
 	same, before, err := s.output.readSameOutputs()
@@ -166,18 +167,25 @@ func (p outputLocation) readSameOutputs() (same []string, before string, err err
 // readReports sets what clusters have reported of the output branch, and the names of those that do not count: those that
 // say they are of the environment, and have lately reported something else alone, and those that are excluded from it.
 func (m *Promoter) readReports(s *stageState, f *gate.Facts) {
-	f.Reports, f.Uncounted, f.Excluded = nil, nil, nil
+	f.Reports, f.Uncounted, f.Excluded, f.Untyped, f.Away = nil, nil, nil, nil, nil
 	if m.options.Inbox == nil || s.output.remote == nil || s.output.head == "" {
 		return
 	}
 	alone := len(m.sharingEnvironments(s)) == 0
 	judged := map[judgedCommit]judgement{}
 	counted := map[string]bool{} // whether a cluster has reported the output branch
-	excluded := map[string]bool{}
+	excluded, untyped, typed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	f.Reports = m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
 		elsewhere := e.Branch != "" && e.Branch != s.output.branch
 		if elsewhere && (strings.HasPrefix(e.Object, "Terraform/") || strings.HasPrefix(e.Object, "GitRepository/")) {
 			return false, false // it runs, or is the source of, a root module, which has a branch of its own
+		}
+		if s.waveTypes != nil && !slices.Contains(s.waveTypes, e.ClusterType) {
+			if e.ClusterType == "" && e.Commit != "" && e.Environment == s.spec.Name && m.now.Sub(e.When) < staleClusterAfter {
+				untyped[e.Cluster] = true
+			}
+			typed[e.Cluster] = typed[e.Cluster] || e.ClusterType != ""
+			return false, false
 		}
 		if e.Commit == "" || e.Environment != s.spec.Name && (e.Environment != "" || elsewhere || !alone) {
 			return false, false
@@ -198,13 +206,37 @@ func (m *Promoter) readReports(s *stageState, f *gate.Facts) {
 		}
 		return j.current, j.ours && (j.current || !isLate)
 	})
+	if !s.silentBefore.IsZero() {
+		f.Reports, f.Away = dropSilent(f.Reports, s.silentBefore)
+	}
 	for _, name := range slices.Sorted(maps.Keys(counted)) {
 		if !counted[name] {
 			f.Uncounted = append(f.Uncounted, name)
 		}
 	}
+	maps.DeleteFunc(untyped, func(name string, _ bool) bool {
+		return typed[name] || slices.ContainsFunc(f.Reports, func(r rollout.Report) bool { return r.Source == name })
+	})
+	f.Untyped = slices.Sorted(maps.Keys(untyped))
 	maps.DeleteFunc(excluded, func(_ string, ours bool) bool { return !ours })
 	f.Excluded = slices.Sorted(maps.Keys(excluded))
+}
+
+// dropSilent returns the reports of clusters with a report since a time, and the other clusters.
+func dropSilent(reports []rollout.Report, since time.Time) (kept []rollout.Report, silent []string) {
+	latest := map[string]time.Time{}
+	for _, r := range reports {
+		if r.Time.After(latest[r.Source]) {
+			latest[r.Source] = r.Time
+		}
+	}
+	for name, at := range latest {
+		if at.Before(since) {
+			silent = append(silent, name)
+		}
+	}
+	slices.Sort(silent)
+	return slices.DeleteFunc(reports, func(r rollout.Report) bool { return latest[r.Source].Before(since) }), silent
 }
 
 // judgedCommit is a commit that clusters of a type report.
@@ -266,8 +298,6 @@ func (m *Promoter) sharingEnvironments(s *stageState) []string {
 	return names
 }
 
-// holdsSameOutput reports whether a commit holds the same as the head in the folder of the
-// environment.
 func (p outputLocation) holdsSameOutput(commit string) bool {
 	theirs, err := p.remote.Mirror().FolderID(commit, p.folder)
 	if err != nil { // it is of another repository, or gone
@@ -277,8 +307,6 @@ func (p outputLocation) holdsSameOutput(commit string) bool {
 	return err == nil && theirs == ours
 }
 
-// approvalReaderOf returns the forge of a repository as an approval reader; nil if it is none, or
-// the repository is unknown.
 func approvalReaderOf(r *repos.Remote) (forge.ApprovalReader, error) {
 	if r == nil {
 		return nil, nil
@@ -288,7 +316,6 @@ func approvalReaderOf(r *repos.Remote) (forge.ApprovalReader, error) {
 	return known, err
 }
 
-// readApprovals adds the approvals of the pull request.
 func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f *gate.Facts) error {
 	asked, err := approvalReaderOf(m.options.Remotes.RemoteOf(s.branch.URL))
 	if err != nil || asked == nil {

@@ -161,7 +161,6 @@ func (m *Promoter) noteListed(s *stageState) {
 	}
 }
 
-// isClosed reports whether no clusters count that are not expected by name.
 func (k *memory) isClosed() bool { return k.closed.Subject != "" }
 
 // excludes reports whether a cluster does not count in the environment of a stage, whatever it reports.
@@ -169,7 +168,6 @@ func (s *stageState) excludes(e observe.Event) bool {
 	return e.Membership.Excludes(e.Cluster, s.spec.Name) || s.memory.closed.Excludes(e.Cluster)
 }
 
-// attachedClusters are the clusters that an output attaches.
 type attachedClusters struct {
 	at  outputLocation
 	all []clusterfiles.Attached
@@ -278,7 +276,6 @@ func (p outputLocation) readOutput(commit string, types []string) (ledger.Output
 	return o, true
 }
 
-// hasFolder reports whether the head has a folder for a cluster type.
 func (p outputLocation) hasFolder(clusterType string) bool {
 	if clusterType == "" || strings.Contains(clusterType, "/") {
 		return false

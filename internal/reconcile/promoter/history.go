@@ -203,7 +203,6 @@ func readLine(repo *git.Repository, head string, has []string, whole bool) (firs
 	return l, err
 }
 
-// appendFirstParents appends a commit and its first parents, back to the oldest of some.
 func (l *firstParentLine) appendFirstParents(commit string, until []string) error {
 	missing := map[string]bool{}
 	for _, c := range until {
@@ -226,12 +225,10 @@ func (l *firstParentLine) appendFirstParents(commit string, until []string) erro
 	return err
 }
 
-// countContaining returns how many of the commits contain one: they are the newest.
 func (l *firstParentLine) countContaining(commit string) (int, error) {
 	return searchCount(len(l.commits), func(i int) (bool, error) { return l.repo.Contains(l.commits[i], commit) })
 }
 
-// searchCount returns how many of n ordered things satisfy a condition: the first ones.
 func searchCount(n int, is func(i int) (bool, error)) (int, error) {
 	low, high := 0, n
 	for low < high {

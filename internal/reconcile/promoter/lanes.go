@@ -1,35 +1,37 @@
 package promoter
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
-	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // ExplainLanes returns what lanes could do in an environment, from what a cycle has found, at the time of
-// [Promoter.StartRound]: with other lanes than those of the Promotion, unless they are nil. It is nil if there are none. It changes
-// nothing.
+// [Promoter.StartRound]: with other lanes than those of the Promotion, before the gates, unless they are nil. It is nil if there
+// are none. It changes nothing.
 func (m *Promoter) ExplainLanes(ctx context.Context, policy Policy, environments map[string]Environment, environment string, lanes *model.Lanes) (*lane.Report, error) {
 	m.source, m.environments, m.simulates = policy.source, environments, true
 	defer func() { m.simulates = false }()
-	written := policy.base.Progress.Promotions
-	switch {
-	case policy.base.Repo == nil:
+	if policy.base.Repo == nil {
 		return nil, errNoCommits
-	case lanes == nil && len(written) == 1:
-		lanes = written[0].Lanes
+	}
+	isWritten := lanes == nil
+	if isWritten {
+		lanes = policy.lanes()
 	}
 	if lanes == nil {
 		return nil, nil
@@ -38,55 +40,265 @@ func (m *Promoter) ExplainLanes(ctx context.Context, policy Policy, environments
 	if err != nil {
 		return nil, err
 	}
-	e := laneExplainer{promoter: m, base: policy.base, partition: lane.NewPartition(*lanes), stages: all, caches: map[string]*output.Cache{}, objects: map[string]laneObjects{}}
-	problems, err := e.check(lanes)
+	e, err := m.newLaneDecider(*lanes, all, line)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := e.check()
 	switch {
 	case err != nil:
 		return nil, err
 	case problems.Stops():
 		return nil, &BlockedError{problems}
 	}
-	history, err := lane.NewHistory(line, e.changedLanes)
-	if err != nil {
-		return nil, err
+	i := slices.IndexFunc(all, func(s *stageState) bool { return s.spec.Name == environment })
+	var enter func(lane, version string) gate.Verdict
+	if isWritten {
+		enter = e.evaluateGates(ctx, all[i])
+	}
+	return e.decide(ctx, all[i], enter)
+}
+
+// lanes returns the lanes of the Promotion; nil if there are none.
+func (o Policy) lanes() *model.Lanes { return DefinedLanes(o.base) }
+
+// DefinedLanes returns the lanes of the Promotion in a base; nil if there are none.
+func DefinedLanes(base source.Base) *model.Lanes {
+	if base.Progress == nil || len(base.Progress.Promotions) != 1 {
+		return nil
+	}
+	return base.Progress.Promotions[0].Lanes
+}
+
+// findCeiling returns the oldest commit that a base has a lane of, if that is older than the platform's; otherwise "".
+func findCeiling(line promote.Line, base lane.Composition) string {
+	ceiling := ""
+	for _, commit := range base.Lanes {
+		if line.IsNewer(base.Platform, commit) && (ceiling == "" || line.IsNewer(ceiling, commit)) {
+			ceiling = commit
+		}
+	}
+	return ceiling
+}
+
+// findFloor returns the newest commit that a base has a lane of; "" if it has none of its own.
+func findFloor(line promote.Line, base lane.Composition) string {
+	floor := ""
+	for _, commit := range base.Lanes {
+		switch {
+		case !line.Contains(commit): // nothing is known to be newer
+			return commit
+		case floor == "" || line.IsNewer(commit, floor):
+			floor = commit
+		}
+	}
+	return floor
+}
+
+// decideLanes decides for each stage that does not move as a whole whether its lanes move by themselves, and changes the decisions
+// about those that do.
+func (m *Promoter) decideLanes(ctx context.Context, policy Policy, all []*stageState, line promote.Line, decisions []promote.Decision) error {
+	lanes := policy.lanes()
+	if lanes == nil {
+		return nil
+	}
+	var e *laneDecider
+	for i, s := range all {
+		d := &decisions[i]
+		has := d.State == promote.Current && s.stage.Commit == line.Head() && len(s.lanes) == 0
+		if has || d.State == promote.Held || d.State == promote.Stopped || d.State == promote.Promotes && len(s.laneHolds) == 0 || !s.movesByLanes() {
+			continue
+		}
+		if e == nil {
+			var err error
+			e, err = m.newLaneDecider(*lanes, all, line)
+			if err != nil {
+				return err
+			}
+		}
+		held := e.findHeldLane(s, d.Candidate)
+		if d.State == promote.Promotes && held == "" {
+			continue
+		}
+		err := m.runIsolated("decide about the lanes", s, func() (err error) {
+			s.laneReport, err = e.decide(ctx, s, e.evaluateGates(ctx, s))
+			return err
+		})
+		if err != nil {
+			s.recordError(err)
+			continue
+		}
+		moving := s.laneReport.Moving()
+		switch {
+		case len(moving) > 0:
+			s.next, s.written = &s.laneReport.Next, lanes
+			*d = e.newDecision(*d, moving)
+		case d.State == promote.Promotes:
+			reason := fmt.Sprintf("lane %s is held: %s", held, s.laneHolds[held])
+			d.State, d.Verdict = promote.Waiting, gate.Verdict{Gate: d.Environment, Status: gate.Wait, Reason: reason, Parts: []gate.Verdict{{Gate: "hold", Status: gate.Wait, Reason: reason}}}
+		}
+	}
+	return ctx.Err()
+}
+
+// movesByLanes reports whether lanes of the stage may move by themselves.
+func (s *stageState) movesByLanes() bool {
+	lanes := DefinedLanes(s.base)
+	return lanes != nil && len(s.spec.After) > 0 && s.spec.Record != recordByPull && s.branch.Commit != "" && HasLanesOf(s.branch, *lanes)
+}
+
+// HasLanesOf reports whether the lanes that a branch lists have the paths that they have in a definition.
+func HasLanesOf(b source.Branch, lanes model.Lanes) bool {
+	return b.Lanes == nil || lane.NewPartition(lanes).Defines(b.Lanes.Lanes, slices.Collect(maps.Keys(b.Lanes.Commits)))
+}
+
+// findHeldLane returns a held lane that a commit of the base would move in a stage; "" if there is none.
+func (e *laneDecider) findHeldLane(s *stageState, commit string) string {
+	for _, name := range slices.Sorted(maps.Keys(s.laneHolds)) {
+		has := lane.Stage{Stage: s.stage, Lanes: s.lanes}.Has(name)
+		if commit != "" && e.history.Version(name, commit) != e.history.Version(name, has) {
+			return name
+		}
+	}
+	return ""
+}
+
+// findUnknownLanes returns the problems of lanes that stages have and that the Promotion does not define.
+func (m *Promoter) findUnknownLanes(policy Policy, all []*stageState) (problems problem.List) {
+	var defined lane.Partition
+	hint := "it moves as a whole, with the next commit that contains all that it has"
+	if lanes := policy.lanes(); lanes != nil {
+		defined = lane.NewPartition(*lanes)
+	}
+	for _, s := range all {
+		for _, name := range slices.Sorted(maps.Keys(s.lanes)) {
+			if !defined.Defines(s.branch.Lanes.Lanes, []string{name}) {
+				problems.Warnf(s.branch.Lanes.Pos, s.branch.Lanes.Subject(), hint, "%s has lane %s, which the Promotion does not define so", s.spec.Name, name)
+			}
+		}
+	}
+	return problems
+}
+
+// newDecision returns the decision that some lanes of a stage move.
+func (e *laneDecider) newDecision(d promote.Decision, moving []lane.Decision) promote.Decision {
+	d.State, d.Candidate, d.Skipped, d.Unmerged = promote.Promotes, "", nil, false
+	d.Verdict = gate.Verdict{Gate: d.Environment, Status: gate.Pass}
+	for _, one := range moving {
+		if d.Candidate == "" || e.line.IsNewer(one.Candidate, d.Candidate) {
+			d.Candidate = one.Candidate
+		}
+		reason := fmt.Sprintf("%s may have %s of lane %s", d.Environment, text.ShortCommit(one.Candidate), one.Lane)
+		d.Verdict.Parts = append(d.Verdict.Parts, gate.Verdict{Gate: "lane " + one.Lane, Status: gate.Pass, Reason: reason})
+	}
+	d.Verdict.Reason = d.Verdict.Parts[0].Reason
+	if more := len(moving) - 1; more > 0 {
+		d.Verdict.Reason += fmt.Sprintf(", and %s", text.Count(more, "more lane"))
+	}
+	return d
+}
+
+// newLaneDecider returns what decides about lanes of some stages.
+func (m *Promoter) newLaneDecider(lanes model.Lanes, all []*stageState, line promote.Line) (*laneDecider, error) {
+	e := &laneDecider{
+		promoter: m, base: all[0].base, lanes: lanes, partition: lane.NewPartition(lanes), stages: all, line: line,
+		caches: map[string]*output.Cache{}, events: map[string]map[string]laneReports{},
+	}
+	var err error
+	e.history, err = lane.NewHistory(line, e.changedLanes)
+	return e, err
+}
+
+// decide returns what the lanes of a stage may do.
+func (e *laneDecider) decide(ctx context.Context, s *stageState, enter func(lane, version string) gate.Verdict) (*lane.Report, error) {
+	stages := make([]lane.Stage, len(e.stages))
+	for i, one := range e.stages {
+		stages[i] = lane.Stage{Stage: one.stage, Lanes: one.lanes, Held: one.laneHolds}
+		if !HasLanesOf(one.branch, e.lanes) {
+			stages[i].StoppedReason = cmp.Or(one.stage.StoppedReason, "it has lanes that the Promotion does not define so; it moves as a whole until it has none")
+		}
 	}
 	report, err := lane.Decide(lane.Input{
-		History: history, Stages: stagesOf(all), Environment: environment, Now: m.now,
+		History: e.history, Stages: stages, Environment: s.spec.Name, Now: e.promoter.now, Enter: enter, VerifiedOnly: !e.promoter.simulates,
 		Proof:  func(environment, name string) (gate.Verdict, bool) { return e.evaluateProof(ctx, environment, name) },
-		Render: func(c lane.Composition) (lane.Output, error) { return e.render(ctx, environment, c) },
+		Render: func(c lane.Composition) (lane.Output, error) { return e.render(ctx, s.spec.Name, c) },
 	})
 	return &report, err
 }
 
-// laneExplainer reads what decisions about lanes need.
-type laneExplainer struct {
-	promoter  *Promoter
-	base      source.Base
-	partition lane.Partition
-	stages    []*stageState
-	caches    map[string]*output.Cache // by environment
-	objects   map[string]laneObjects   // by environment
+func (e *laneDecider) evaluateGates(ctx context.Context, s *stageState) func(lane, version string) gate.Verdict {
+	known := map[string]gate.Verdict{}
+	asksPeople := len(s.approvalGates()) > 0
+	return func(lane, version string) gate.Verdict {
+		key := version
+		if asksPeople {
+			key += " " + lane
+		}
+		v, isKnown := known[key]
+		if isKnown {
+			return v
+		}
+		v, err := e.promoter.evaluateGates(ctx, s, version, lane)
+		if err != nil {
+			s.recordError(err)
+			v = gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "the gates cannot be evaluated: " + err.Error()}
+		}
+		known[key] = v
+		return v
+	}
 }
 
-// laneObjects are the lanes of objects by their names in reports; "" for names that several lanes have.
-type laneObjects map[string]string
+// laneDecider reads what decisions about lanes need.
+type laneDecider struct {
+	promoter  *Promoter
+	base      source.Base
+	lanes     model.Lanes
+	partition lane.Partition
+	stages    []*stageState
+	line      promote.Line
+	history   lane.History
+	caches    map[string]*output.Cache          // by environment
+	events    map[string]map[string]laneReports // by environment and cluster
+}
 
 // check returns the problems of the lanes with the head of the base.
-func (e *laneExplainer) check(lanes *model.Lanes) (problem.List, error) {
-	of := &model.Object{Kind: "lanes", Name: lanes.Each, Pos: lanes.Pos}
+func (e *laneDecider) check() (problem.List, error) {
+	of := &model.Object{Kind: "lanes", Name: e.lanes.Each, Pos: e.lanes.Pos}
 	return git.InspectTree(e.base.Repo, e.base.Head, func(files tree.Tree) (problem.List, error) {
-		return e.promoter.source.CheckLanes(*lanes, files, of), nil
+		return e.promoter.source.CheckLanes(e.lanes, files, of), nil
 	})
 }
 
-// changedLanes returns the lanes that a commit of the base changes.
-func (e *laneExplainer) changedLanes(commit, before string) ([]string, error) {
-	own := append([]string{source.OwnFolder}, e.base.Own...)
-	return git.InspectTrees(e.base.Repo, []string{before, commit}, func(t []tree.Tree) ([]string, error) { return e.partition.ChangedLanes(t[0], t[1], own), nil })
+// laneStep is a step of the base's line, with a partition.
+type laneStep struct {
+	lineStep
+	partition string
 }
 
-// render renders an environment with a composed base.
-func (e *laneExplainer) render(ctx context.Context, environment string, c lane.Composition) (lane.Output, error) {
+func (e *laneDecider) changedLanes(commit, before string) ([]string, error) {
+	cache := &e.promoter.laneSteps
+	key := laneStep{lineStep{commit, before}, e.partition.Key() + strings.Join(e.base.Own, "\n")}
+	changed, known := (*cache)[key]
+	if known {
+		return changed, nil
+	}
+	changed, err := ReadChangedLanes(e.base, e.partition, commit, before)
+	if *cache == nil || len(*cache) > maxCachedSteps {
+		*cache = map[laneStep][]string{}
+	}
+	if err == nil {
+		(*cache)[key] = changed
+	}
+	return changed, err
+}
+
+// ReadChangedLanes returns the lanes whose files differ between two commits of the base, sorted.
+func ReadChangedLanes(base source.Base, partition lane.Partition, commit, before string) ([]string, error) {
+	own := append([]string{source.OwnFolder}, base.Own...)
+	return git.InspectTrees(base.Repo, []string{before, commit}, func(t []tree.Tree) ([]string, error) { return partition.ChangedLanes(t[0], t[1], own), nil })
+}
+
+func (e *laneDecider) render(ctx context.Context, environment string, c lane.Composition) (lane.Output, error) {
 	if e.caches[environment] == nil {
 		e.caches[environment] = &output.Cache{}
 	}
@@ -99,89 +311,6 @@ func (e *laneExplainer) render(ctx context.Context, environment string, c lane.C
 		return lane.Output{Problem: p.String()}, nil
 	}
 	return lane.Output{Tree: r.Tree, Owners: e.partition.NewOwners(r.Model)}, nil
-}
-
-// evaluateProof evaluates the proof of an environment's commit by what is reported of the objects of a lane alone; false if
-// nothing is.
-func (e *laneExplainer) evaluateProof(ctx context.Context, environment, name string) (gate.Verdict, bool) {
-	i := slices.IndexFunc(e.stages, func(s *stageState) bool { return s.spec.Name == environment })
-	s := e.stages[i]
-	if name == lane.Platform { // whatever fails may be because of it
-		return s.stage.Proof, true
-	}
-	if s.facts.MergedAt.IsZero() || len(s.facts.Fleets) > 0 || s.stage.External { // a fleet is known by clusters
-		return gate.Verdict{}, false
-	}
-	objects, reported := e.findObjects(ctx, s), false
-	drops := func(object string) bool {
-		owns := object != "" && objects[object] == name
-		reported = reported || owns
-		return !owns
-	}
-	f := s.facts
-	f.Reports = slices.DeleteFunc(slices.Clone(f.Reports), func(r rollout.Report) bool { return drops(objectOfReport(r.Object)) })
-	f.OutputStatuses = slices.DeleteFunc(slices.Clone(f.OutputStatuses), func(st gate.CommitStatus) bool {
-		object := objectOfStatus(st.Context) // others are about all lanes
-		return object != "" && drops(object)
-	})
-	if !reported {
-		return gate.Verdict{}, false
-	}
-	running := s.running.Evaluate(f)
-	f.DeployedAt = e.promoter.now
-	soaking := s.soaking.Evaluate(f)
-	return gate.CombineVerdicts("proof", slices.Concat(running.Parts, soaking.Parts)), true
-}
-
-// reportedObjects are the kinds of objects that reports are about one by one.
-var reportedObjects = []string{"kustomization", "helmrelease"}
-
-// objectOfReport returns the kind and the name of a reported object, which is written "Kustomization/flux-system/apps".
-func objectOfReport(object string) string {
-	object, _, _ = strings.Cut(object, "@")
-	parts := strings.Split(object, "/")
-	if len(parts) != 3 || !slices.Contains(reportedObjects, strings.ToLower(parts[0])) {
-		return ""
-	}
-	return strings.ToLower(parts[0]) + "/" + parts[2]
-}
-
-// objectOfStatus returns the kind and the name of the object that a status is about, as Flux's notification-controller writes it:
-// "kustomization/apps/0a1b2c3d". It is "" for statuses of others.
-func objectOfStatus(context string) string {
-	parts := strings.Split(context, "/")
-	if len(parts) != 3 || !slices.Contains(reportedObjects, parts[0]) {
-		return ""
-	}
-	return parts[0] + "/" + parts[1]
-}
-
-// findObjects returns the lanes of the objects that reports may be about.
-func (e *laneExplainer) findObjects(ctx context.Context, s *stageState) laneObjects {
-	if known, ok := e.objects[s.spec.Name]; ok {
-		return known
-	}
-	found := laneObjects{}
-	e.objects[s.spec.Name] = found
-	rendered, err := e.render(ctx, s.spec.Name, lane.Composition{Platform: s.stage.Commit})
-	if err != nil || rendered.Problem != "" { // then it is not known what the reports are about
-		return found
-	}
-	for file, content := range rendered.Tree.All() {
-		objects, _ := manifest.Decode(content)
-		for _, o := range objects {
-			kind := strings.ToLower(o.Kind)
-			if !slices.Contains(reportedObjects, kind) {
-				continue
-			}
-			name, owner := kind+"/"+o.Name, rendered.Owners.Find(file)
-			if other, known := found[name]; known && other != owner {
-				owner = ""
-			}
-			found[name] = owner
-		}
-	}
-	return found
 }
 
 // observeAll returns the stages of a chain as a round would find them, and the line of the base.

@@ -61,7 +61,6 @@ func (m *Promoter) placeClusters(keys []*model.ClusterKey) {
 	m.options.Ledger.PlaceClusters(origins)
 }
 
-// findLocation returns where the output of an environment is, without its head.
 func (m *Promoter) findLocation(e Environment) outputLocation {
 	location := outputLocation{branch: e.Branch, folder: e.Folder}
 	if e.Repo != "" {
@@ -99,7 +98,6 @@ func (m *Promoter) readOutputLine(location outputLocation) bool {
 	return true
 }
 
-// isOutput reports whether a revision is an output at a location.
 func (m *Promoter) isOutput(r ledger.Revision, location outputLocation) bool {
 	if r.Branch != "" && r.Branch != location.branch || !m.outputLines[location].commits[r.Commit] {
 		return false

@@ -1,11 +1,56 @@
 package promoter
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
+
+// FindPlans returns the plans of a Terraform object that clusters sent, oldest first.
+type FindPlans func(namespace, object string) []stackview.ReportedPlan
+
+// selectEnvironment returns only the plans that clusters of an environment sent: no other cluster can send one of its components.
+func (find FindPlans) selectEnvironment(l Ledger, environment string) FindPlans {
+	if find == nil || l == nil {
+		return func(string, string) []stackview.ReportedPlan { return nil }
+	}
+	clusters := map[string]bool{}
+	for _, c := range l.Clusters() {
+		clusters[c.Name()] = clusters[c.Name()] || c.Group.Environment == environment
+	}
+	return func(namespace, object string) []stackview.ReportedPlan {
+		return slices.DeleteFunc(find(namespace, object), func(p stackview.ReportedPlan) bool { return !clusters[p.Cluster] })
+	}
+}
+
+// NewCostText returns what describes the costs of plans that a change of an environment's output approves.
+func NewCostText(find FindPlans, l Ledger, environment string) func(before, after tree.Tree) string {
+	return func(before, after tree.Tree) string {
+		was, err := stackfiles.Summarize(before)
+		now, failed := stackfiles.Summarize(after)
+		if err != nil || failed != nil { // what is edited by hand is reported elsewhere
+			return ""
+		}
+		plans := find.selectEnvironment(l, environment)
+		return stackview.FormatCosts(was, now, func(namespace string, c stackfiles.ComponentSummary) []cost.Change {
+			for _, p := range slices.Backward(plans(namespace, c.Object)) {
+				if isPlanOf(p, c) {
+					return p.Costs
+				}
+			}
+			return nil
+		})
+	}
+}
 
 // readPlans reads the plans of the stacks of an environment: at the output of the commit that it has,
 // or, for a commit that it may get, at the head of the output branch. They stay unknown while the output
@@ -20,17 +65,176 @@ func (s *stageState) readPlans(f *gate.Facts) error {
 		return nil
 	}
 	f.Plans = nil
-	seen, err := s.output.remote.Mirror().View(output)
-	if err != nil {
-		return err
-	}
-	stacks, err := stackfiles.Summarize(seen.Tree.Sub(s.output.folder))
-	if failed := seen.Err(); failed != nil {
-		err = failed
-	}
+	stacks, err := readStacks(s.output.remote.Mirror(), output, s.output.folder)
 	if err != nil {
 		return fmt.Errorf("read the stacks in the output of %s: %w", s.spec.Name, err)
 	}
 	f.Plans = &gate.Plans{Output: output, Stacks: stacks}
 	return nil
+}
+
+// readCosts sets what the plans of a commit cost: in a proof, what its own stacks cost more than at the commit that
+// was verified there before; for a commit that it may get, what those of the environments before it cost more than at
+// the commit that it has.
+func readCosts(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) error {
+	if f.Commit == s.stage.Commit {
+		if f.OutputCommit == "" {
+			return nil
+		}
+		isVerified := func(commit string) (bool, error) {
+			said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
+			return commit != f.Commit && isProofRecorded(said, s.spec.Name), err
+		}
+		costs, err := findCosts(m, s, s.spec.Name, s.output, f.Commit, isVerified)
+		f.Costs = costs
+		return err
+	}
+	all := []gate.PlannedCost{}
+	for _, name := range s.spec.After {
+		location := m.findLocation(m.environments[name])
+		if location.remote == nil || location.remote.Mirror() == nil {
+			return fmt.Errorf("the output of %s is not known", name)
+		}
+		head, err := location.remote.Mirror().Branch(location.branch)
+		if err != nil {
+			return err
+		}
+		location.head = head
+		isPassed := func(commit string) (bool, error) {
+			if s.stage.Commit == "" {
+				return false, nil
+			}
+			return s.base.Repo.Contains(s.stage.Commit, commit)
+		}
+		costs, err := findCosts(m, s, name, location, f.Commit, isPassed)
+		if err != nil {
+			return err
+		}
+		if costs == nil {
+			return fmt.Errorf("the output of %s does not have the commit", name)
+		}
+		all = append(all, *costs...)
+	}
+	f.Costs = &all
+	return nil
+}
+
+// plansOf identifies the plans of a commit in an output.
+type plansOf struct{ environment, head, commit string }
+
+// plansBefore has the stacks of a commit, and those of the output that its costs are compared with.
+type plansBefore struct {
+	known       bool // whether the output has the commit
+	now, before []stackfiles.Summary
+}
+
+// maxCostOutputs bounds the outputs that are read for one comparison, and maxPlansBefore the comparisons that are kept.
+const maxCostOutputs, maxPlansBefore = 100, 8
+
+// findCosts returns what components cost whose plans differ from those of the newest output before the commit for
+// whose base isBefore holds; nil if the output does not have the commit.
+func findCosts(m *Promoter, s *stageState, environment string, at outputLocation, commit string, isBefore func(commit string) (bool, error)) (*[]gate.PlannedCost, error) {
+	key := plansOf{environment, at.head, commit}
+	found, ok := s.memory.plansBefore[key]
+	if !ok {
+		var err error
+		found, err = findPlansBefore(m, at, environment, commit, isBefore)
+		if err != nil {
+			return nil, fmt.Errorf("read the stacks in the outputs of %s: %w", environment, err)
+		}
+		if len(s.memory.plansBefore) >= maxPlansBefore || s.memory.plansBefore == nil {
+			s.memory.plansBefore = map[plansOf]plansBefore{}
+		}
+		s.memory.plansBefore[key] = found
+	}
+	if !found.known {
+		return nil, nil
+	}
+	find := m.options.FindPlans.selectEnvironment(m.options.Ledger, environment)
+	all := []gate.PlannedCost{}
+	for _, k := range found.now {
+		i := slices.IndexFunc(found.before, func(other stackfiles.Summary) bool { return other.Stack == k.Stack })
+		for _, c := range k.Components {
+			var was stackfiles.ComponentSummary
+			if i >= 0 {
+				was, _ = found.before[i].FindComponent(c.Name)
+			}
+			if c.Inputs == "" || c.Action == stackfiles.Suspend || was.Plan == c.Plan && was.Inputs == c.Inputs {
+				continue
+			}
+			planned := findCost(find(k.Namespace, c.Object), was, c)
+			planned.Component = environment + " " + k.Stack + "/" + c.Name
+			all = append(all, planned)
+		}
+	}
+	return &all, nil
+}
+
+func isPlanOf(p stackview.ReportedPlan, c stackfiles.ComponentSummary) bool {
+	return p.Plan == c.Plan && p.Inputs == c.Inputs
+}
+
+// findCost returns the cost of a component's plan since it was another component.
+func findCost(plans []stackview.ReportedPlan, was, c stackfiles.ComponentSummary) gate.PlannedCost {
+	for i, p := range slices.Backward(plans) {
+		if isPlanOf(p, was) {
+			plans = plans[i+1:]
+			break
+		}
+	}
+	for _, p := range slices.Backward(plans) {
+		switch {
+		case !isPlanOf(p, c):
+			continue
+		case p.Costs == nil && p.Add+p.Change+p.Destroy == 0:
+			return gate.PlannedCost{}
+		case p.Costs == nil:
+			return gate.PlannedCost{Missing: "was sent without a cost"}
+		}
+		first := slices.IndexFunc(plans, func(o stackview.ReportedPlan) bool { return o.Costs != nil })
+		return gate.PlannedCost{Costs: cost.Span(plans[first].Costs, p.Costs)}
+	}
+	return gate.PlannedCost{Missing: "has not been sent"}
+}
+
+func findPlansBefore(m *Promoter, at outputLocation, environment, commit string, isBefore func(commit string) (bool, error)) (found plansBefore, err error) {
+	repo := at.remote.Mirror()
+	outputs, err := repo.FirstParents(at.head, maxCostOutputs, func(string) bool { return false })
+	if err != nil {
+		return found, err
+	}
+	last := ""
+	for _, output := range outputs {
+		from, err := findOutputOrigin(m.options.Records, repo, output, at.folder, environment)
+		if err != nil {
+			return found, err
+		}
+		switch {
+		case from.Platform == "":
+		case !found.known && from.Platform == commit:
+			found.known = true
+			found.now, err = readStacks(repo, output, at.folder)
+		case found.known && from.Platform != last && from.Platform != commit:
+			var isIt bool
+			isIt, err = isBefore(from.Platform)
+			if isIt {
+				found.before, err = readStacks(repo, output, at.folder)
+				return found, err
+			}
+		}
+		if err != nil {
+			return found, err
+		}
+		last = cmp.Or(from.Platform, last)
+	}
+	return found, nil
+}
+
+func readStacks(repo *git.Repository, commit, folder string) ([]stackfiles.Summary, error) {
+	seen, err := repo.View(commit)
+	if err != nil {
+		return nil, err
+	}
+	all, err := stackfiles.Summarize(seen.Tree.Sub(folder))
+	return all, errors.Join(seen.Err(), err)
 }

@@ -25,6 +25,9 @@ type Policy struct {
 	WaitReasons map[string]string
 	// NextChange is when Withheld changes without an event; zero for never.
 	NextChange time.Time
+	// Waves has the environments with waves, and Paused why no other wave is proposed.
+	Waves  map[string]model.Stage
+	Paused map[string]string
 
 	source   *source.Source // that the rest was read from
 	base     source.Base
@@ -40,7 +43,10 @@ func (o Policy) Limits(environment string) model.Limits {
 	return o.base.Progress.LimitsOf(environment)
 }
 
-// clusterKeys returns what the base says of single clusters.
+// HasProblems reports whether what is written about the order of promotion has problems, so that it is
+// not known.
+func (o Policy) HasProblems() bool { return o.problems.Stops() }
+
 func (o Policy) clusterKeys() []*model.ClusterKey {
 	if o.base.Progress == nil {
 		return nil
@@ -59,11 +65,25 @@ func (m *Promoter) LoadPolicy(ctx context.Context, src *source.Source) (Policy, 
 	if err != nil {
 		return Policy{}, err
 	}
-	o := Policy{Merge: map[string]string{}, WaitReasons: map[string]string{}, Withheld: map[string][]publish.Withholding{}, source: src, base: base}
+	o := Policy{Merge: map[string]string{}, WaitReasons: map[string]string{}, Withheld: map[string][]publish.Withholding{}, Waves: map[string]model.Stage{}, Paused: map[string]string{}, source: src, base: base}
 	o.chain, o.problems = model.NewChain(base.Progress, base.Environments, m.options.Settings.NextEnvironment)
 	o.problems = append(o.problems, base.Progress.Problems...)
 	maps.Copy(o.Merge, m.options.Settings.Merge)
 	m.withholdEnvironments(ctx, &o)
+	for _, s := range o.chain.Stages {
+		switch {
+		case len(s.Waves) == 0:
+		case m.options.Settings.Promotion != managedPromotion:
+			o.WaitReasons[s.Name] = "it has waves, and the settings do not say promotion: managed"
+		case o.problems.Stops():
+			o.WaitReasons[s.Name] = "it has waves, and what is written about promotion has problems"
+		default:
+			o.Waves[s.Name] = s
+			if why := findPause(ctx, m, s.Name, o); why != "" {
+				o.Paused[s.Name] = why
+			}
+		}
+	}
 	if m.options.Settings.Promotion != managedPromotion {
 		return o, nil
 	}

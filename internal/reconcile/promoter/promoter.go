@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/sign"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -54,6 +55,8 @@ type Options struct {
 	Inbox observe.ReportSource
 	// Ledger knows how clusters stand to outputs; nil for none.
 	Ledger Ledger
+	// FindPlans returns the plans that clusters sent; nil for none.
+	FindPlans FindPlans
 	// Barrier turns a panic in the work for one environment into its error.
 	Barrier panics.Barrier
 }
@@ -74,6 +77,7 @@ type Promoter struct {
 	answers       map[string]gate.Answer        // of HTTP needs
 	logins        map[string]string             // of authors, by commit
 	statuses      map[outputLocation]statusRead // in this round
+	laneSteps     map[laneStep][]string         // which lanes steps of the base's line change
 	historyCache  historyCache                  // of the base's branch
 	described     describedCommits              // of the base's branch
 	loggedProblem string                        // the problem that was logged last
@@ -96,13 +100,19 @@ type memory struct {
 	previousOutput previousOutput
 	reversal       cachedReversal
 	turns          cachedTurns
-	syncedCommit   string // that its output was in sync with; "" if that is not known
-	loggedError    string // that was logged last
-	countedCommit  string // whose lead time was counted last
+	synced         lane.Composition // that its output was in sync with; zero if that is not known
+	loggedError    string           // that was logged last
+	countedCommit  string           // whose lead time was counted last
 	merged         mergedOutput
 	listed         []*model.ListedCluster // that are expected
 	closed         ledger.ClosedList      // by which no others count; zero if all do
 	attached       attachedClusters
+	laneObjects    *laneObjects
+	laneStatuses   map[string]string // what was reported of commits that lanes have
+	laneApplied    map[appliedFolder]time.Time
+	waves          waveProofs
+	waveEntry      waveEntry
+	plansBefore    map[plansOf]plansBefore // of outputs whose plans have a cost
 }
 
 // New returns a Promoter.
@@ -113,10 +123,8 @@ func New(o Options) *Promoter {
 	}
 }
 
-// mayWrite reports whether the round may write to a forge.
 func (m *Promoter) mayWrite() bool { return m.options.Settings.Write && !m.simulates }
 
-// memoryOf returns the memory of an environment.
 func (m *Promoter) memoryOf(environment string) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,6 +2,7 @@ package promoter
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -32,16 +34,17 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 	for i, d := range found.decisions {
 		s := found.stages[i]
 		stage := status.Stage{
-			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged || s.facts.HasFormer,
+			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Lanes: s.reportLanes(), Waves: reportWaves(s), Merged: s.stage.Merged || s.facts.HasFormer,
 			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Frozen: FindFreeze(policy.base, s.spec.Name, m.now),
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
 			AsksNobody: !slices.ContainsFunc(slices.Concat(s.spec.Gates, s.spec.Proof), gate.AsksPeople), Groups: listGroups(s.memory.listed),
 		}
 		if !stage.Merged {
-			stage.Running = s.outputOrigin
+			stage.Running = s.origin.Platform
 		}
 		turns := m.findTurns(s)
 		stage.Turns, stage.FirstCommit = list.Convert(turns.turns, reportTurn), turns.first
+		stage.Edits, stage.RunningEdit = list.Convert(turns.edits, DescribeCommit), turns.findEdit(s.origin.plane)
 		m.options.Metrics.SetStage(stage, oldestWaiting(policy.base, found.history, stage.Commit))
 		c.Stages = append(c.Stages, stage)
 	}
@@ -94,11 +97,10 @@ func (m *Promoter) ReportPast(ctx context.Context, src *source.Source, at time.T
 	return c, nil
 }
 
-// reportPastStage returns what Git says of a stage at the time of the round.
 func (m *Promoter) reportPastStage(s *stageState, history promote.Line, merged bool) status.Stage {
 	turns := m.findTurns(s)
 	stage := status.Stage{
-		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: merged && s.stage.Commit != "",
+		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Lanes: s.reportLanes(), Merged: merged && s.stage.Commit != "",
 		Behind: history.CountNewer(s.stage.Commit), Hold: s.stage.HoldReason, HeldThen: s.heldThen, Frozen: FindFreeze(s.base, s.spec.Name, m.now),
 		Turns: list.Convert(turns.turns, reportTurn), FirstCommit: turns.first,
 	}
@@ -113,6 +115,69 @@ func (m *Promoter) reportPastStage(s *stageState, history promote.Line, merged b
 		stage.State = status.StagePromoted
 	}
 	return stage
+}
+
+// reportLanes returns the lanes that have commits of their own, or wait.
+func (s *stageState) reportLanes() []status.Lane {
+	lanes := map[string]status.Lane{}
+	for name, commit := range s.lanes {
+		lanes[name] = status.Lane{Name: name, Commit: commit}
+	}
+	if s.laneReport != nil {
+		for _, d := range s.laneReport.Decisions {
+			l := status.Lane{Name: d.Lane, Commit: s.lanes[d.Lane], Next: d.Candidate}
+			if d.State != lane.Moves {
+				l.Reason = d.Explain()
+			}
+			lanes[d.Lane] = l
+		}
+	}
+	var all []status.Lane
+	for _, name := range slices.Sorted(maps.Keys(lanes)) {
+		all = append(all, lanes[name])
+	}
+	return all
+}
+
+// reportWaves returns the waves of the running advance of a stage; nil for none.
+func reportWaves(s *stageState) (all []status.Wave) {
+	known, e := s.memory.waves, s.environment
+	waves := e.Waves
+	if waves == nil {
+		waves = known.waves
+	}
+	for i, members := range waves {
+		w := status.Wave{Name: members.Name, ClusterTypes: members.Folders, State: status.StageWaiting, Clusters: e.countClusters(members.Folders)}
+		isNext := e.Waves != nil && i == e.NextWave
+		if v, merged := known.verdicts[w.Name]; merged {
+			p := known.progress[w.Name]
+			w.Merged, w.Ready, w.Failed, w.Clusters = p.merged, p.summary.Ready, p.summary.Failed, max(w.Clusters, p.summary.Sources)
+			switch v.Status {
+			case gate.Pass:
+				w.State = status.StageVerified
+			case gate.Fail:
+				w.State, w.Reason = status.StageFailed, v.Reason
+			default:
+				w.State, w.Reason = status.StageRollingOut, v.Reason
+			}
+		} else if isNext {
+			w.Reason = e.WaveWaits
+		}
+		if isNext && e.Pull != nil { // again, if people have edited a merged one
+			w.State = status.StageProposed
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+func (e *Environment) countClusters(types []string) (n int) {
+	for _, t := range e.ClusterTypes {
+		if slices.Contains(types, t.Name) {
+			n += max(0, t.Clusters)
+		}
+	}
+	return n
 }
 
 // FindFreeze returns which freeze of the base covers an environment at a time, whatever it would get: a commit that

@@ -69,7 +69,7 @@ func TestSummarize(t *testing.T) {
 	summarize := func(err error, unmerged bool, all ...found) roundResult {
 		var c chainState
 		for _, f := range all {
-			c.stages, c.decisions = append(c.stages, &stageState{stage: f.stage, err: err, unmerged: unmerged}), append(c.decisions, f.decision)
+			c.stages, c.decisions = append(c.stages, &stageState{stage: f.stage, err: err, unmerged: unmerged, memory: &memory{}}), append(c.decisions, f.decision)
 		}
 		return c.summarize()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -46,7 +47,7 @@ func (m *Promoter) FindWithholdings(ctx context.Context, src *source.Source, env
 		return nil, err
 	}
 	for _, h := range holds {
-		if h.scope != model.ScopePromotion {
+		if h.scope != model.ScopePromotion && h.scope != model.ScopeWaves {
 			allowed := promote.Restraint{AllowedCommit: resolveOrKeep(base, h.commit)}
 			all = append(all, restraint{allowed, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + h.reason}})
 		}
@@ -58,7 +59,7 @@ func (m *Promoter) FindWithholdings(ctx context.Context, src *source.Source, env
 	all = append(all, frozen...)
 	output := ""
 	if slices.ContainsFunc(all, func(r restraint) bool { return r.scope.AllowedCommit != "" }) {
-		output, err = m.outputCommit(ctx, src, environment, has)
+		output, err = m.outputCommit(ctx, src, environment, lane.Composition{Platform: has, Lanes: readLanes(base, branch)})
 		if err != nil {
 			return nil, err
 		}
@@ -151,10 +152,22 @@ func (m *Promoter) findHolds(base source.Base, branch source.Branch, environment
 	return all, err
 }
 
+// findLaneHolds returns why lanes of an environment are held, by lane.
+func findLaneHolds(branch source.Branch, environment string) (map[string]string, error) {
+	held := map[string]string{}
+	for _, h := range branch.Progress.LaneHolds {
+		who, err := lastChangedBy(branch.Repo, branch.Head, h.Pos.File)
+		if err != nil {
+			return nil, err
+		}
+		held[h.Lane] = fmt.Sprintf("%s (by %s, until fairlead release %s --lane %s)", cmp.Or(h.Reason, noReason), who, environment, text.QuoteShell(h.Lane))
+	}
+	return held, nil
+}
+
 // noReason stands for a missing reason.
 const noReason = "no reason is given"
 
-// lastChangedBy returns who last changed a file.
 func lastChangedBy(repo *git.Repository, head, file string) (string, error) {
 	if repo == nil || head == "" {
 		return "a file of " + file, nil
@@ -205,11 +218,11 @@ func resolveOrKeep(base source.Base, commit string) string {
 	return id
 }
 
-// outputCommit returns promoted if the output of an environment was rendered from that commit of
-// the base; "" if it was rendered from another one.
-func (m *Promoter) outputCommit(ctx context.Context, src *source.Source, environment, has string) (string, error) {
-	if m.memoryOf(environment).syncedCommit == has {
-		return has, nil
+// outputCommit returns the commit of the platform if the output of an environment was rendered from that
+// base; "" if it was rendered from another one.
+func (m *Promoter) outputCommit(ctx context.Context, src *source.Source, environment string, has lane.Composition) (string, error) {
+	if m.memoryOf(environment).synced.Equal(has) {
+		return has.Platform, nil
 	}
 	to, err := src.OutputOf(ctx, environment)
 	if err != nil || to == nil {
@@ -230,5 +243,5 @@ func (m *Promoter) outputCommit(ctx context.Context, src *source.Source, environ
 	if err != nil || !holds {
 		return "", err
 	}
-	return has, nil
+	return has.Platform, nil
 }

@@ -3,20 +3,21 @@ package promoter
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// Reversal is a commit of an environment's branch by which a person took its record back to an
-// older commit of the base, as git revert of a promotion does. It is a rollback: the environment
-// stays there until it is released.
+// Reversal is a commit of an environment's branch by which a person gave the environment, or a lane of it, an older commit
+// of the base, as git revert of a promotion does. It is a rollback: the environment stays there until it is released.
 type Reversal struct {
 	Commit string // of the environment's branch
 	Author string
@@ -42,14 +43,24 @@ func (m *Promoter) findReversal(base source.Base, branch source.Branch, environm
 	return found, err
 }
 
-// FindReversal returns the commit by which a person took back the record of an environment; nil if
-// there is none, or it was released since.
+// FindReversal returns the commit by which a person reverted the record of an environment, or that of its lanes; nil if
+// there is none, or its hold was released since.
 func FindReversal(base source.Base, b source.Branch, environment string) (*Reversal, error) {
 	if base.Repo == nil || b.Repo == nil {
 		return nil, nil
 	}
-	by, err := b.Repo.LastChangedBy(b.Head, b.Record, maxRecords)
-	if err != nil || slices.ContainsFunc(b.Progress.Releases, func(r *model.Release) bool { return isAbbreviation(r.Commit, by.ID) }) {
+	found, err := findReversalOf(b, b.Record, environment, func(by git.CommitInfo) (bool, error) { return revertsRecord(base, b, by.ID) })
+	if found != nil || err != nil || b.Lanes == nil && DefinedLanes(base) == nil {
+		return found, err
+	}
+	return findReversalOf(b, source.LanesFile(b.Folder), environment, func(by git.CommitInfo) (bool, error) { return revertsLanes(base, b, by) })
+}
+
+// findReversalOf returns the last change of a file if a person made it, it is a reversal and its hold was not released;
+// otherwise nil.
+func findReversalOf(b source.Branch, file, environment string, reverts func(by git.CommitInfo) (bool, error)) (*Reversal, error) {
+	by, err := b.Repo.LastChangedBy(b.Head, file, maxRecords)
+	if err != nil || slices.ContainsFunc(b.Progress.HoldReleases, func(r *model.HoldRelease) bool { return isAbbreviation(r.Commit, by.ID) }) {
 		return nil, err
 	}
 	trailers := publish.Trailers(by.Message)
@@ -59,21 +70,65 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 	if held, err := isHeldBy(b, by, environment); err != nil || held { // a rollback that says so itself
 		return nil, err
 	}
-	were, err := recordedCommits(base, b, by.ID)
-	if err != nil {
-		return nil, err
-	}
-	back := promote.IsReverted(were, func(a, b string) (after bool) {
-		after, err = base.Repo.Contains(a, b)
-		return after
-	})
-	if !back || err != nil {
+	if back, err := reverts(by); err != nil || !back {
 		return nil, err
 	}
 	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "an unknown author")}, nil
 }
 
-// isHeldBy reports whether a commit adds a Hold, or has ours.
+// revertsRecord reports whether the record names an older commit of the base at a commit of the branch than before.
+func revertsRecord(base source.Base, b source.Branch, commit string) (bool, error) {
+	were, err := recordedCommits(base, b, commit)
+	if err != nil {
+		return false, err
+	}
+	back := promote.IsReverted(were, func(a, b string) (after bool) {
+		after, err = base.Repo.Contains(a, b)
+		return after
+	})
+	return back, err
+}
+
+// revertsLanes reports whether a commit of the branch gives a lane an older commit of the base than it had before.
+func revertsLanes(base source.Base, b source.Branch, by git.CommitInfo) (bool, error) {
+	if len(by.Parents) == 0 {
+		return false, nil
+	}
+	before, err := compositionAt(base, b, by.Parents[0])
+	if err != nil {
+		return false, err
+	}
+	after, err := compositionAt(base, b, by.ID)
+	if err != nil {
+		return false, err
+	}
+	names := maps.Clone(before.Lanes)
+	maps.Copy(names, after.Lanes)
+	for name := range names {
+		was, is := cmp.Or(before.Lanes[name], before.Platform), cmp.Or(after.Lanes[name], after.Platform)
+		if was == is || !source.IsCommit(was) || !source.IsCommit(is) {
+			continue
+		}
+		back, err := base.Repo.Contains(was, is)
+		if err == nil && back {
+			return true, nil
+		}
+		if err != nil && !errors.Is(err, git.ErrNoRevision) {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func compositionAt(base source.Base, b source.Branch, commit string) (lane.Composition, error) {
+	platform, err := b.CommitAt(commit)
+	if err != nil {
+		return lane.Composition{}, err
+	}
+	lanes, err := b.LanesAt(commit)
+	return ResolveBase(base, lane.Composition{Platform: platform, Lanes: lanes}), err
+}
+
 func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, error) {
 	before := ""
 	if len(c.Parents) > 0 {
@@ -93,7 +148,8 @@ func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, erro
 			}
 		}
 		layer := model.Layer{Kind: model.Env, Name: environment, Files: source.Filter(changed.Tree())}
-		return len(model.NewParser().Progress(environment, layer).Holds) > 0, nil
+		added := model.NewParser().Progress(environment, layer)
+		return len(added.Holds)+len(added.LaneHolds) > 0, nil
 	})
 }
 

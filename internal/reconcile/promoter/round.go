@@ -34,7 +34,7 @@ func (m *Promoter) IsDue(woken bool) bool { return m.schedule.isDue(m.now, woken
 func (m *Promoter) RunRound(ctx context.Context, policy Policy, environments map[string]Environment) (again bool) {
 	for name, e := range environments { // where a commit changes nothing, the output does not name it
 		if e.InSync && e.BaseCommit != "" {
-			m.memoryOf(name).syncedCommit = e.BaseCommit
+			m.memoryOf(name).synced = e.base()
 		}
 	}
 	if m.options.Settings.Promotion != managedPromotion {
@@ -69,7 +69,9 @@ type chainState struct {
 	stages    []*stageState
 	decisions []promote.Decision // of the stages, as they were settled; none while problems stop all
 	history   promote.Line
-	promoted  bool // we pushed a promotion, which the remote does not report as news
+	// promoted reports that we pushed a promotion, or that a verdict on a wave has changed: the remote
+	// reports neither as news.
+	promoted bool
 }
 
 // managedPromotion is the setting that makes Fairlead promote.
@@ -92,7 +94,8 @@ func (m *Promoter) reconcile(ctx context.Context, policy Policy) (found chainSta
 	if err != nil {
 		return found, err
 	}
-	found.decisions, err = m.decideStages(ctx, found.stages, found.history)
+	found.problems = append(found.problems, m.findUnknownLanes(policy, found.stages)...).Sorted()
+	found.decisions, err = m.decideStages(ctx, policy, found.stages, found.history)
 	if err != nil {
 		return found, err
 	}
@@ -101,14 +104,13 @@ func (m *Promoter) reconcile(ctx context.Context, policy Policy) (found chainSta
 	}
 	for i, s := range found.stages {
 		m.logError(s)
-		found.promoted = found.promoted || s.promoted
+		found.promoted = found.promoted || s.promoted || s.wavesChanged
 		found.decisions[i] = s.settleDecision(found.decisions[i])
 	}
 	m.schedule.planNext(m.now, found.summarize(), m.options.Settings.Schedule.Interval, m.options.Random)
 	return found, nil
 }
 
-// settleDecision returns what has come of a decision: one that could not be applied waits.
 func (s *stageState) settleDecision(d promote.Decision) promote.Decision {
 	var blocked *problem.Refusal
 	if errors.Is(s.err, publish.ErrBlocked) && errors.As(s.err, &blocked) && (d.State == promote.Promotes || d.State == promote.Waiting) { // by a person, until a person acts
@@ -128,7 +130,6 @@ func (s *stageState) settleDecision(d promote.Decision) promote.Decision {
 	return d
 }
 
-// summarize returns what the round means for the next one.
 func (c *chainState) summarize() roundResult {
 	var r roundResult
 	var observed strings.Builder
@@ -139,6 +140,7 @@ func (c *chainState) summarize() roundResult {
 		for _, v := range []gate.Verdict{s.Proof, d.Verdict} {
 			r.nextChange = gate.EarlierTime(r.nextChange, v.NextChange())
 		}
+		r.nextChange = gate.EarlierTime(r.nextChange, c.stages[i].memory.waveEntry.verdict.NextChange())
 	}
 	r.observed = observed.String()
 	return r
@@ -153,6 +155,7 @@ func (m *Promoter) observeStages(ctx context.Context, base source.Base, stages [
 		return promote.Line{}, err
 	}
 	for _, s := range stages {
+		s.stage.Floor, s.stage.Ceiling = findFloor(history, s.composition()), findCeiling(history, s.composition())
 		if s.stage.Commit != "" && s.stage.StoppedReason == "" && !history.Contains(s.stage.Commit) {
 			s.stage.StoppedReason = newRewriteLoss(base.Branch, s.stage.Commit, s.spec.Name).String()
 		}
@@ -188,15 +191,13 @@ func (m *Promoter) newStages(policy Policy) ([]*stageState, problem.List) {
 			spec: spec, base: policy.base, memory: memories[spec.Name], environment: environment,
 			stage: promote.Stage{Name: spec.Name, After: spec.After, Queue: spec.Queue, External: !ours, Position: promote.Position{Proven: map[string]bool{}}},
 		}
-		problems = append(problems, all[i].compileGates()...)
+		problems = append(problems, all[i].compileGates(m.options.Settings.Costs.Limit)...)
 		problems = append(problems, m.findUntrustable(spec)...)
 	}
 	m.memories = memories
 	return all, problems.Sorted()
 }
 
-// readBranches reads the branches of all environments, and the history of the base back to the
-// oldest commit that they have.
 func (m *Promoter) readBranches(ctx context.Context, base source.Base, all []*stageState) (promote.Line, error) {
 	var wanted []string
 	for _, s := range all {
@@ -208,6 +209,11 @@ func (m *Promoter) readBranches(ctx context.Context, base source.Base, all []*st
 		m.noteListed(s)
 		if s.stage.Commit != "" {
 			wanted = append(wanted, s.stage.Commit)
+		}
+		for _, commit := range s.lanes {
+			if onBase, err := base.Repo.Contains(base.Head, commit); err == nil && onBase {
+				wanted = append(wanted, commit)
+			}
 		}
 	}
 	slices.Sort(wanted)

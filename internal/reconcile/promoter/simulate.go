@@ -85,7 +85,7 @@ func (e *BlockedError) Error() string {
 }
 
 func (m *Promoter) forecastGates(ctx context.Context, s *stageState, commit string, from time.Time) gate.Forecast {
-	f, err := m.readCandidateFacts(ctx, s, commit)
+	f, err := m.readCandidateFacts(ctx, s, commit, "")
 	if err != nil {
 		return gate.Forecast{WaitsFor: err.Error()}
 	}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -17,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/sign"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
@@ -31,18 +34,31 @@ type stageState struct {
 	base        source.Base
 	branch      source.Branch
 	stage       promote.Stage
-	heldThen    string         // why it is held, as stage.HoldReason, without how that ends
-	facts       gate.Facts     // of the commit that it has
-	countsFrom  time.Time      // the time from which statuses are about the output that it has since without a break
-	output      outputLocation // of the GitOps repository
-	// outputOrigin is the commit of the base that the output branch holds the output of; "" if it holds none, or that is not known.
-	outputOrigin string
-	err          error // why something could not be found out
+	lanes       map[string]string // the commits of lanes that are not at that of the stage; nil if there are none
+	laneHolds   map[string]string // reasons by lane
+	heldThen    string            // why it is held, as stage.HoldReason, without how that ends
+	facts       gate.Facts        // of the commit that it has
+	countsFrom  time.Time         // the time from which statuses are about the output that it has since without a break
+	output      outputLocation    // of the GitOps repository
+	// origin is of the output that the output branch holds; zero if it holds none, or that is not known.
+	origin outputOrigin
+	err    error // why something could not be found out
 	// promoted reports whether we promoted a commit in this round, and unmerged that its pull
 	// request could not be merged yet.
 	promoted, unmerged bool
 	// declined is the pull request of its record that was closed, and proposed the one that people merge; 0 for none.
 	declined, proposed int
+
+	// waveTypes are the cluster types of the wave whose proof is evaluated; nil for all.
+	waveTypes []string
+	// silentBefore is the time since which clusters of the wave must have reported to count; zero for any.
+	silentBefore time.Time
+	// wavesChanged reports whether a verdict on a wave has changed.
+	wavesChanged bool
+
+	laneReport *lane.Report      // what its lanes may do; nil if it moves as a whole
+	next       *lane.Composition // what it gets if its lanes move by themselves; nil if it moves as a whole
+	written    *model.Lanes      // of the Promotion, if next is not nil
 
 	enterGates, running, soaking gate.Set
 	candidate                    candidateCommits // of the commit that was asked about last
@@ -55,8 +71,8 @@ type outputLocation struct {
 }
 
 // compileGates compiles the gates of a stage. A proof always includes the merge of the output;
-// where none is written, the clusters must run the commit.
-func (s *stageState) compileGates() problem.List {
+// where none is written, the clusters must run the commit. limit is that of the settings; nil for none.
+func (s *stageState) compileGates(limit *cost.Limit) problem.List {
 	spec := s.spec
 	if spec.Proof == nil {
 		spec.Proof = []model.GateSpec{model.NewGateSpec("rollout", spec.Pos)}
@@ -67,11 +83,13 @@ func (s *stageState) compileGates() problem.List {
 	var proof gate.Set
 	var problems problem.List
 	s.enterGates, proof, problems = gate.CompileStage(spec)
+	if limit != nil {
+		proof.Gates = append(proof.Gates, gate.NewCostLimit(*limit))
+	}
 	s.running, s.soaking = proof.SplitSoak()
 	return problems
 }
 
-// recordError keeps the first error of the stage.
 func (s *stageState) recordError(err error) {
 	if s.err == nil {
 		s.err = err
@@ -85,7 +103,6 @@ func (s *stageState) stopUnknown(err error) {
 	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: s.stage.StoppedReason}
 }
 
-// readBranch reads the record and the holds of an environment's branch.
 func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	var err error
 	s.branch, err = m.source.Branch(ctx, s.spec.Name)
@@ -104,9 +121,20 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	if err != nil {
 		return err
 	}
+	holds = slices.DeleteFunc(holds, func(h hold) bool { return h.scope == model.ScopeWaves })
 	reasons, then := make([]string, len(holds)), make([]string, len(holds))
 	for i, h := range holds {
 		reasons[i], then[i] = h.reason, h.then
+	}
+	s.laneHolds, err = findLaneHolds(s.branch, s.spec.Name)
+	if err != nil {
+		return err
+	}
+	if !s.movesByLanes() {
+		for _, name := range slices.Sorted(maps.Keys(s.laneHolds)) {
+			why := fmt.Sprintf("lane %s is held, and %s moves as a whole: %s", name, s.spec.Name, s.laneHolds[name])
+			reasons, then = append(reasons, why), append(then, why)
+		}
 	}
 	s.stage.HoldReason, s.heldThen = strings.Join(reasons, "; "), strings.Join(then, "; ")
 	if s.branch.Commit == "" {
@@ -127,12 +155,65 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	if err != nil {
 		return err
 	}
-	s.stage.Commit = commit
-	brought, err := s.branch.Repo.LastChangedBy(s.branch.Head, s.branch.Record, maxRecords)
-	if err == nil {
-		s.stage.PromotedAt, err = trustedTime(s.branch.Repo, brought, m.readClock())
-	}
+	s.stage.Commit, s.lanes = commit, readLanes(s.base, s.branch)
+	s.stage.PromotedAt, err = m.findPromotedAt(s.branch)
 	return err
+}
+
+// readLanes returns the lanes of an environment that have commits of their own, with the ids of these as far as the base has
+// them; nil if there are none.
+func readLanes(base source.Base, b source.Branch) map[string]string {
+	if len(ListedLanes(b)) == 0 {
+		return nil
+	}
+	return resolveLanes(base, ListedLanes(b))
+}
+
+// ListedLanes returns the commits of lanes that an environment's branch lists, as they are written; nil for none.
+func ListedLanes(b source.Branch) map[string]string {
+	if b.Lanes == nil {
+		return nil
+	}
+	return b.Lanes.Commits
+}
+
+// ResolveBase returns a base with the ids of its commits, as far as the base has them.
+func ResolveBase(base source.Base, c lane.Composition) lane.Composition {
+	return lane.Composition{Platform: resolveOrKeep(base, c.Platform), Lanes: resolveLanes(base, c.Lanes)}
+}
+
+// resolveLanes returns the commits of lanes with their ids, as far as the base has them.
+func resolveLanes(base source.Base, commits map[string]string) map[string]string {
+	lanes := map[string]string{}
+	for name, commit := range commits {
+		lanes[name] = resolveOrKeep(base, commit)
+	}
+	return lanes
+}
+
+func (m *Promoter) findPromotedAt(b source.Branch) (latest time.Time, err error) {
+	files := []string{b.Record}
+	if b.Lanes != nil {
+		files = append(files, b.Lanes.Pos.File)
+	}
+	for _, file := range files {
+		brought, err := b.Repo.LastChangedBy(b.Head, file, maxRecords)
+		if err != nil {
+			return time.Time{}, err
+		}
+		at, err := trustedTime(b.Repo, brought, m.readClock())
+		if err != nil {
+			return time.Time{}, err
+		}
+		if at.After(latest) {
+			latest = at
+		}
+	}
+	return latest, nil
+}
+
+func (s *stageState) composition() lane.Composition {
+	return lane.Composition{Platform: s.stage.Commit, Lanes: s.lanes}
 }
 
 // evaluateExternalStage reads the state of an environment that another system manages from what
@@ -155,11 +236,19 @@ func (m *Promoter) evaluateExternalStage(ctx context.Context, s *stageState) err
 // HoldFile is where fairlead hold writes, below the folder of an environment.
 func HoldFile(folder string) string { return path.Join(folder, source.OwnFolder, "hold.yaml") }
 
+// LaneHoldFile is where fairlead hold --lane writes.
+func LaneHoldFile(folder, lane string) string {
+	return path.Join(folder, source.OwnFolder, "holds", "lane-"+lane+".yaml")
+}
+
 // DescribeRepair returns what to do about an unreadable file of an environment's branch, with the
 // commit that last changed it.
 func DescribeRepair(b source.Branch, file string) string {
 	if file == HoldFile(b.Folder) {
 		return "fairlead release removes it"
+	}
+	if path.Dir(file) == path.Dir(LaneHoldFile(b.Folder, "")) {
+		return "fairlead release --lane removes it"
 	}
 	brought, err := b.Repo.LastChangedBy(b.Head, file, maxRecords)
 	if err != nil || len(brought.Parents) == 0 {
@@ -171,7 +260,6 @@ func DescribeRepair(b source.Branch, file string) string {
 // maxRecords bounds how far back a branch is searched for the last change of a file.
 const maxRecords = 500
 
-// evaluateStage evaluates the proof of an environment's current commit.
 func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.Line) error {
 	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "it has no commit"}
 	if s.stage.StoppedReason != "" {
@@ -187,9 +275,13 @@ func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.L
 	if err := m.readStageFacts(ctx, s); err != nil {
 		return err
 	}
-	if e := s.environment; e.RenderFailure != "" && e.BaseCommit == s.stage.Commit {
+	inWaves, err := evaluateWaves(ctx, m, s)
+	if err != nil {
+		return err
+	}
+	if e := s.environment; e.RenderFailure != "" && e.base().Equal(s.composition()) {
 		s.stage.Proof = gate.CombineVerdicts("proof", []gate.Verdict{e.renderVerdict()})
-	} else {
+	} else if !inWaves {
 		m.evaluateProof(ctx, s)
 	}
 	if s.err != nil { // what is not known takes nothing back
@@ -218,7 +310,6 @@ func (m *Promoter) evaluateProof(ctx context.Context, s *stageState) {
 	}
 }
 
-// readStageFacts reads the facts about an environment and its current commit.
 func (m *Promoter) readStageFacts(ctx context.Context, s *stageState) error {
 	f := &s.facts
 	*f = gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: s.base.Progress.Freezes}
@@ -232,7 +323,18 @@ func (m *Promoter) readStageFacts(ctx context.Context, s *stageState) error {
 		return err
 	}
 	f.DeployedAt = deployedSince(said, DeployContext(s.spec.Name), s.countsFrom)
-	f.Approvals, err = m.readTrustedApprovals(s, s.stage.Commit)
+	if len(s.lanes) > 0 {
+		said, err = m.readStatuses(ctx, m.options.Remotes.ControlPlane(), s.stage.Floor)
+		context := laneContext(s.spec.Name, allLanes)
+		if len(s.soaking.Gates) == 0 { // that is not recorded
+			context = DeployContext(s.spec.Name)
+		}
+		f.DeployedAt = deployedSince(said, context, s.stage.PromotedAt)
+	}
+	if err != nil {
+		return err
+	}
+	f.Approvals, err = m.readTrustedApprovals(s, s.stage.Commit, "")
 	return err
 }
 
@@ -247,7 +349,6 @@ func deployedSince(said []gate.CommitStatus, context string, given time.Time) ti
 	return time.Time{}
 }
 
-// findOutput reads whether the output branch holds the output of the commit.
 func (m *Promoter) findOutput(s *stageState) error {
 	e := s.environment
 	if e.Repo == "" {
@@ -267,12 +368,12 @@ func (m *Promoter) findOutput(s *stageState) error {
 	}
 	s.output.head = head
 	s.facts.Pull, s.facts.Declined = e.Pull, e.Declined
-	isRendered := e.BaseCommit == s.stage.Commit
-	s.outputOrigin, err = findOutputOrigin(m.options.Records, repo, head, s.output.folder, s.spec.Name)
+	isRendered := e.base().Equal(s.composition())
+	s.origin, err = findOutputOrigin(m.options.Records, repo, head, s.output.folder, s.spec.Name)
 	if err != nil {
 		return err
 	}
-	holds := s.outputOrigin != "" && s.outputOrigin == s.stage.Commit
+	holds := s.origin.Platform != "" && s.origin.Equal(s.composition())
 	if exceeded := publish.ExceededLimit(e.Withheld); exceeded != "" && isRendered {
 		s.facts.Withheld, s.facts.HasFormer = exceeded, holds
 		return nil // whatever the record says: what the commit makes now is not there
@@ -325,12 +426,13 @@ func fetchStatuses(ctx context.Context, r *repos.Remote, commit string) ([]gate.
 	return said, nil
 }
 
-// ReadApprovals returns the approvals of a commit that are files of the environment's branch. The
-// approver is the author of the commit that last changed the file. keys are those of people.
-func ReadApprovals(b source.Branch, commit string, keys sign.Keys) ([]gate.Approval, error) {
+// ReadApprovals returns the approvals of a commit that are files of the environment's branch: for the
+// whole commit, and those for a lane only. The approver is the author of the commit that last changed
+// the file. keys are those of people.
+func ReadApprovals(b source.Branch, commit, lane string, keys sign.Keys) ([]gate.Approval, error) {
 	var all []gate.Approval
 	for _, a := range b.Progress.Approvals {
-		if !isAbbreviation(a.Commit, commit) {
+		if !isAbbreviation(a.Commit, commit) || a.Lane != "" && a.Lane != lane {
 			continue
 		}
 		brought, err := b.Repo.LastChangedBy(b.Head, a.Pos.File, maxRecords)

@@ -34,7 +34,7 @@ func TestCompileGates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &stageState{spec: model.Stage{Name: "dev", Proof: test.proof}}
-			if problems := s.compileGates(); len(problems) > 0 {
+			if problems := s.compileGates(nil); len(problems) > 0 {
 				t.Fatal(problems)
 			}
 			var got []string

@@ -98,10 +98,10 @@ func addEarlierAddresses(b source.Branch, all []gate.Approval) error {
 	return nil
 }
 
-// readTrustedApprovals returns the approvals of a commit that are files of the environment's branch; where a gate
+// readTrustedApprovals returns the approvals of a commit, as [ReadApprovals] does, that are files of the environment's branch; where a gate
 // asks for it, with why each of them may be another person's.
-func (m *Promoter) readTrustedApprovals(s *stageState, commit string) ([]gate.Approval, error) {
-	all, err := ReadApprovals(s.branch, commit, m.options.Keys)
+func (m *Promoter) readTrustedApprovals(s *stageState, commit, lane string) ([]gate.Approval, error) {
+	all, err := ReadApprovals(s.branch, commit, lane, m.options.Keys)
 	if err != nil {
 		return all, err
 	}

@@ -3,6 +3,7 @@ package promoter
 import (
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -15,6 +16,9 @@ type cachedTurns struct {
 	head  string
 	turns []history.Entry
 	first bool // the environment had no commit before
+	// line are the newest commits of the branch, newest first, and edits those that people made.
+	line  []string
+	edits []git.CommitInfo
 }
 
 // findTurns returns the commits that an environment got, newest first, as far as its branch says; none if it
@@ -34,8 +38,42 @@ func (m *Promoter) findTurns(s *stageState) cachedTurns {
 	turns := slices.DeleteFunc(entries, func(e history.Entry) bool {
 		return e.Environment != s.spec.Name || e.To == "" || e.Action != history.PromoteAction && e.Action != history.RollbackAction
 	})
-	s.memory.turns = cachedTurns{b.Head, turns, len(turns) == 1 && turns[0].From == "" || len(turns) == 0 && isFirstRecord(b)}
+	line, edits := describeEdits(b)
+	s.memory.turns = cachedTurns{b.Head, turns, len(turns) == 1 && turns[0].From == "" || len(turns) == 0 && isFirstRecord(b), line, edits}
 	return s.memory.turns
+}
+
+// maxEdits bounds the commits of an environment's branch that are described to people, of which some record actions.
+const maxEdits = 50
+
+// describeEdits returns the newest commits of a branch, and which of them people made; none if it cannot be read, as
+// findTurns does, or if it has more than the environment. The other commits are in the history.
+func describeEdits(b source.Branch) (line []string, edits []git.CommitInfo) {
+	if b.Folder != "" {
+		return nil, nil
+	}
+	line, err := b.Repo.FirstParents(b.Head, maxEdits, func(string) bool { return false })
+	if err != nil {
+		return nil, nil
+	}
+	for _, id := range line {
+		info, err := b.Repo.Commit(id)
+		if err == nil && !history.IsAction(info) {
+			edits = append(edits, info)
+		}
+	}
+	return line, edits
+}
+
+// findEdit returns the newest edit that a commit of the branch is or contains; "" if that is not known.
+func (t cachedTurns) findEdit(commit string) string {
+	at := slices.Index(t.line, commit)
+	for _, e := range t.edits {
+		if at >= 0 && slices.Index(t.line, e.ID) >= at {
+			return e.ID
+		}
+	}
+	return ""
 }
 
 // isFirstRecord reports whether the record of a branch is the first one that names a commit: nothing that the history

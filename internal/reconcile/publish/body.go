@@ -2,6 +2,7 @@ package publish
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,33 +16,36 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// Limits of the body of a pull request, in bytes. All forges allow 65,536; the rest is
-// for a notice on top, and for what the forge keeps below.
+// Limits of a pull request's body, in bytes. All forges allow 65,536; a notice and text that the
+// forge appends need the rest.
 const (
 	maxBody = 60_000
-	maxTail = 30_000 // of all but the report
-	maxText = 500    // of one text from outside
+	maxTail = 30_000 // everything except the report
+	maxText = 500
 )
 
-// listLengths is how many lines a list in the body has, and how many bytes the plans for clusters.
+// listLengths limits the lines of lists, and the bytes of the plans for clusters.
 type listLengths struct{ commits, folders, inputs, problems, followed, stacks, clusters int }
 
-// bodyLengths goes from what is shown if there is room to what always fits.
+// bodyLengths is tried in order; the last always fits.
 var bodyLengths = []listLengths{{20, 20, 100, 50, 20, 5, 20_000}, {10, 20, 40, 10, 5, 2, 10_000}, {3, 5, 10, 5, 1, 1, 2_000}, {}}
 
-// pullBody returns the text of the pull request: what it means, what it does with stacks, the commits
-// that it brings, what changes, what it waits for, and how to reproduce it. The mark is its last line.
+// pullBody returns the text of the pull request. The mark is its last line.
 func (w *attempt) pullBody() string {
 	var followed []model.Followed
 	if w.p.Followed != nil {
 		followed = w.p.Followed()
 	}
-	var top, tail strings.Builder // what is before and after the groups of the report
+	var top, tail strings.Builder
 	for _, n := range bodyLengths {
 		top.Reset()
 		tail.Reset()
 		w.writeMeaning(&top)
+		writeWave(&top, w.p.Step, n.folders)
 		top.WriteString(w.report.StacksMarkdown(n.stacks))
+		if w.p.Costs != nil && n.stacks > 0 {
+			top.WriteString(w.p.Costs(w.next.before, w.p.Rendered))
+		}
 		top.WriteString(w.report.ClustersMarkdown(n.clusters))
 		writeChangelog(&top, w.changelog, n.commits)
 		writeAdoption(&tail, w.next.adoption, n.folders)
@@ -62,7 +66,6 @@ func (w *attempt) pullBody() string {
 	return top.String() + tail.String()
 }
 
-// writeMeaning writes what the pull request means.
 func (w *attempt) writeMeaning(b *strings.Builder) {
 	moves := w.moveSummary()
 	if moves != "" {
@@ -73,11 +76,11 @@ func (w *attempt) writeMeaning(b *strings.Builder) {
 	}
 }
 
-// The mark is a comment that says which content the pull request proposes.
+// The mark is a comment with the digest of the proposed content.
 const markBegin, markEnd = "<!-- fairlead-digest: ", " -->"
 
-// cutMark returns the digest in the mark of a body, and the body without the mark. Texts
-// from outside may have marks as well, but not where a line begins.
+// cutMark splits a body at its mark. Text from outside may contain marks, but not at the start of a
+// line.
 func cutMark(body string) (digest, rest string) {
 	i := strings.LastIndex(body, "\n"+markBegin)
 	if i < 0 {
@@ -87,10 +90,8 @@ func cutMark(body string) (digest, rest string) {
 	return digest, body[:i]
 }
 
-// The notice is a paragraph on top of the body.
 const noticeBegin, noticeEnd = "> [!WARNING]\n> Fairlead does not update this pull request: ", ".\n\n"
 
-// withNotice returns a body with a notice, instead of the one that it has.
 func withNotice(body, reason string) string {
 	if old, ok := strings.CutPrefix(body, noticeBegin); ok {
 		_, body, _ = strings.Cut(old, noticeEnd)
@@ -98,7 +99,6 @@ func withNotice(body, reason string) string {
 	return noticeBegin + reason + noticeEnd + body
 }
 
-// writeAdoption writes which files Fairlead takes over that it has not written.
 func writeAdoption(b *strings.Builder, a Adoption, n int) {
 	switch {
 	case a.Kalypso:
@@ -108,7 +108,6 @@ func writeAdoption(b *strings.Builder, a Adoption, n int) {
 	}
 }
 
-// listNames lists so many names, and says how many more there are.
 func listNames(all []string, n int) string {
 	var names []string
 	for _, name := range all[:min(len(all), n)] {
@@ -120,7 +119,6 @@ func listNames(all []string, n int) string {
 	return strings.Join(names, ", ")
 }
 
-// writeInputs writes what was rendered.
 func writeInputs(b *strings.Builder, inputs []source.Commit, n int) {
 	b.WriteString("| layer | repository | commit |\n|---|---|---|\n")
 	for _, c := range inputs[:min(len(inputs), n)] {
@@ -129,6 +127,14 @@ func writeInputs(b *strings.Builder, inputs []source.Commit, n int) {
 			place = c.Folder
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", codeCell(c.Layer), codeCell(place), commitLink(c))
+		lanes := slices.Sorted(maps.Keys(c.Lanes))
+		for _, name := range lanes[:min(len(lanes), n)] {
+			of := source.Commit{Repo: c.Repo, Commit: c.Lanes[name]}
+			fmt.Fprintf(b, "| %s, lane %s | %s | %s |\n", codeCell(c.Layer), codeCell(name), codeCell(place), commitLink(of))
+		}
+		if more := len(lanes) - n; more > 0 {
+			fmt.Fprintf(b, "| | %d more lanes | |\n", more)
+		}
 	}
 	if more := len(inputs) - n; more > 0 {
 		fmt.Fprintf(b, "| | %d more | |\n", more)
@@ -140,7 +146,6 @@ var (
 	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// commitLink shows a commit, and leads to its page if it may have one.
 func commitLink(c source.Commit) string {
 	id := codeCell(c.Commit[:min(len(c.Commit), 12)])
 	if !webPage.MatchString(c.Repo) || !commitID.MatchString(c.Commit) || len(c.Repo) > maxText {
@@ -149,7 +154,6 @@ func commitLink(c source.Commit) string {
 	return fmt.Sprintf("[%s](%s/commit/%s)", id, strings.TrimSuffix(c.Repo, ".git"), c.Commit)
 }
 
-// writeStopped writes which stacks are stopped, and why.
 func writeStopped(b *strings.Builder, problems problem.List, n int) {
 	stopped := problems.StoppedStacks()
 	if len(stopped) == 0 {
@@ -159,7 +163,6 @@ func writeStopped(b *strings.Builder, problems problem.List, n int) {
 	writeItems(b, stopped, n, func(p problem.Problem) string { return codeText(p.Stack) + ": " + codeText(p.String()) })
 }
 
-// writeItems writes a list of so many items, and how many more there are.
 func writeItems[T any](b *strings.Builder, all []T, n int, format func(T) string) {
 	for _, one := range all[:min(len(all), n)] {
 		fmt.Fprintf(b, "- %s\n", format(one))
@@ -179,7 +182,6 @@ func writeProblems(b *strings.Builder, problems problem.List, n int) {
 	b.WriteString("\n</details>\n")
 }
 
-// writeFollowed writes what gets to the clusters without a pull request like this one.
 func writeFollowed(b *strings.Builder, followed []model.Followed, n int) {
 	if len(followed) == 0 {
 		return
@@ -195,8 +197,7 @@ func writeFollowed(b *strings.Builder, followed []model.Followed, n int) {
 	b.WriteString("\n`fairlead check -v` says what to write instead.\n\n</details>\n")
 }
 
-// codeText shows text from outside, of any length, as code: there nothing is a link, a
-// mention or HTML.
+// codeText formats text from outside as code, where nothing is a link, a mention or HTML.
 func codeText(code string) string {
 	code = strings.TrimSpace(strings.Map(replaceUnprintable, code))
 	if code == "" {
@@ -205,7 +206,7 @@ func codeText(code string) string {
 	return forge.CodeSpan(text.Shorten(code, maxText))
 }
 
-// codeCell is code in a table, whose cells a bar ends even in code.
+// codeCell escapes bars, which end table cells even in code.
 func codeCell(code string) string { return strings.ReplaceAll(codeText(code), "|", `\|`) }
 
 func replaceUnprintable(r rune) rune {
@@ -218,7 +219,6 @@ func replaceUnprintable(r rune) rune {
 	return '\ufffd'
 }
 
-// writeReproduction writes the command that renders the same files, and up to n of the inputs.
 func writeReproduction(b *strings.Builder, p Proposal, n int) {
 	command, workloads := "fairlead render -e "+shellWord(p.Environment), false
 	for _, c := range p.Inputs {
@@ -241,7 +241,6 @@ func writeReproduction(b *strings.Builder, p Proposal, n int) {
 	b.WriteString("\n</details>\n")
 }
 
-// shellWord makes a value one word for a shell, on one line.
 func shellWord(value string) string {
 	return text.QuoteShell(strings.Map(replaceUnprintable, value))
 }

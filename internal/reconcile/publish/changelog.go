@@ -1,7 +1,9 @@
 package publish
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,20 +14,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// Commits are those between two commits of a repository.
+// Commits are the commits between two of a repository.
 type Commits struct {
 	All []git.CommitInfo // newest first
-	// More reports that there are more than those.
+	// More reports that older ones are missing.
 	More bool
-	// Back reports that the newer commit is an ancestor of the older one: All are left out again.
+	// Back reports that All are removed: the newer commit is an ancestor of the older.
 	Back bool
 }
 
-// The bounds of the commits of one layer: how many are read, and how many are kept.
 const maxCommitsRead, maxCommits = 1000, 100
 
-// ReadCommits returns the commits between two of a repository. What cannot be read is left out:
-// the text of a pull request is not worth a failure.
+// ReadCommits ignores errors: the text of a pull request is not worth a failure.
 func ReadCommits(repo *git.Repository, before, after string) Commits {
 	if forward, err := repo.Contains(after, before); err == nil && forward {
 		return readForward(repo, before, after)
@@ -45,20 +45,17 @@ func readForward(repo *git.Repository, before, after string) Commits {
 	}
 	isMerge := func(c git.CommitInfo) bool { return len(c.Parents) > 1 }
 	if slices.ContainsFunc(all, func(c git.CommitInfo) bool { return !isMerge(c) }) {
-		all = slices.DeleteFunc(all, isMerge) // what they bring is listed
+		all = slices.DeleteFunc(all, isMerge) // their commits are listed
 	}
 	return Commits{All: all[:min(len(all), maxCommits)], More: len(all) > maxCommits}
 }
 
-// layerCommits are the commits of a layer that a change brings.
 type layerCommits struct {
 	input  source.Commit
-	before string // the commit that was rendered before; "" if the layer is new
+	before string // rendered before; "" for a new layer
 	Commits
 }
 
-// findCommits finds the commits that the change brings: of each layer, those since the commit that
-// the record of the output names.
 func (w *attempt) findCommits() error {
 	if w.p.CommitsSince == nil {
 		return nil
@@ -67,32 +64,54 @@ func (w *attempt) findCommits() error {
 	if err != nil || len(record.Environments) == 0 {
 		return err
 	}
-	before := map[Input]string{} // by layer and repository
+	type layer struct{ name, repo string }
+	before := map[layer]Input{}
 	for _, written := range record.Environments {
 		for _, in := range written.From {
 			if written.Environment == w.p.Environment {
-				before[Input{Layer: in.Layer, Repo: in.Repo}] = in.Commit
+				before[layer{in.Layer, in.Repo}] = in
 			}
 		}
 	}
 	for _, in := range w.p.Inputs {
-		was := before[Input{Layer: in.Layer, Repo: in.Repo}]
-		if in.Commit == "" || in.Commit == was {
-			continue
+		was := before[layer{in.Layer, in.Repo}]
+		if in.Commit != "" && in.Commit != was.Commit {
+			w.addCommits(in, was.Commit)
 		}
-		layer := layerCommits{input: in, before: was}
-		if was != "" {
-			layer.Commits = w.p.CommitsSince(in, was)
-		}
-		w.changelog = append(w.changelog, layer)
+		w.addLaneCommits(in, was)
 	}
 	return nil
 }
 
-// maxLayers bounds the layers whose commits are shown.
+// addCommits adds the commits of a layer since the one that was rendered before.
+func (w *attempt) addCommits(in source.Commit, was string) {
+	layer := layerCommits{input: in, before: was}
+	if was != "" {
+		layer.Commits = w.p.CommitsSince(in, was)
+	}
+	w.changelog = append(w.changelog, layer)
+}
+
+// addLaneCommits adds the new versions of lanes: of the commits in between, others may not be theirs.
+func (w *attempt) addLaneCommits(in source.Commit, was Input) {
+	for _, name := range slices.Sorted(maps.Keys(in.Lanes)) {
+		version := in
+		version.Layer, version.Commit, version.Lanes = "lane "+name, in.Lanes[name], nil
+		old := cmp.Or(was.Lanes[name], was.Commit)
+		if version.Commit == old {
+			continue
+		}
+		layer := layerCommits{input: version, before: old}
+		if old != "" {
+			layer.Commits = w.p.CommitsSince(version, old)
+			layer.All = slices.DeleteFunc(layer.All, func(c git.CommitInfo) bool { return !layer.Back && c.ID != version.Commit })
+		}
+		w.changelog = append(w.changelog, layer)
+	}
+}
+
 const maxLayers = 20
 
-// writeChangelog writes the commits that the change brings, up to n of each layer.
 func writeChangelog(b *strings.Builder, layers []layerCommits, n int) {
 	if len(layers) == 0 {
 		return
@@ -110,8 +129,7 @@ func writeChangelog(b *strings.Builder, layers []layerCommits, n int) {
 	}
 }
 
-// CommitsText returns the commits that an input has since an older one in Markdown, as the pull
-// request of an output has them.
+// CommitsText returns the commits of an input since before in Markdown.
 func CommitsText(input source.Commit, before string, c Commits) string {
 	var b strings.Builder
 	writeChangelog(&b, []layerCommits{{input, before, c}}, bodyLengths[0].commits)
@@ -146,13 +164,12 @@ func (l layerCommits) write(b *strings.Builder, n int) {
 	}
 }
 
-// maxProse bounds a text from outside that is shown among others, in bytes.
 const maxProse = 100
 
-// reference matches what forges make a link of though no character of it is special.
+// reference matches what forges link even without special characters.
 var reference = regexp.MustCompile(`(?i)\b(gh-|www\.)`)
 
-// prose returns a text from outside as a part of a sentence.
+// prose makes text from outside safe within a sentence.
 func prose(s string) string {
 	s = forge.EscapeMarkdown(text.Shorten(text.OneLine(strings.Map(replaceUnprintable, s)), maxProse))
 	return reference.ReplaceAllString(s, "$1\u200b")

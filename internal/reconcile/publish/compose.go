@@ -12,16 +12,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
-// Adoption is how Fairlead comes to own files that no record names.
+// Adoption tells how Fairlead takes over files that no record names.
 type Adoption struct {
-	// Kalypso reports whether Kalypso's scheduler wrote the folder. By its rule all folders
-	// are generated but those that begin with a dot.
+	// Kalypso is set if Kalypso's scheduler wrote the folder: there, all folders except dot folders
+	// are generated.
 	Kalypso bool
-	Folders []string // that are replaced or removed
+	Folders []string // replaced or removed
 }
 
-// ErrBlocked is the kind of refusals that last until a person changes the output branch, or
-// where the output goes.
+// ErrBlocked is a refusal until someone changes the output branch or place.
 var ErrBlocked = errors.New("blocked")
 
 func newBlocked(hint, format string, args ...any) error {
@@ -30,21 +29,19 @@ func newBlocked(hint, format string, args ...any) error {
 	return refusal
 }
 
-// composed is what a folder of the output branch is to hold.
 type composed struct {
 	tree     tree.Tree
-	same     bool      // but for the record and the promoted commit, it holds that already
-	promotes bool      // it gets another promoted commit
-	before   tree.Tree // what is replaced or removed
+	same     bool // unchanged except for the record and the promoted commit
+	promotes bool
+	before   tree.Tree // replaced or removed content
 	adoption Adoption
 }
 
-// composeFolder puts what was rendered among what is there. Folders of our record that are
-// no longer rendered go, those that are rendered are exactly that, and everything
-// else stays byte for byte. wasOurs reports whether we have written there before, which is asked
-// where the record that should say so is not there; nil for no.
+// composeFolder merges rendered into a folder: it removes recorded folders that are no longer
+// rendered, replaces rendered ones, and keeps the rest byte for byte. Without a record, wasOurs
+// reports whether we wrote there before; nil means no.
 func composeFolder(records *Records, now tree.Tree, written Written, rendered tree.Tree, wasOurs func() (bool, error)) (composed, error) {
-	now = now.Expand() // read once
+	now = now.Expand()
 	owned, err := recordedFolders(records, now, written.Environment)
 	if err != nil {
 		return composed{}, err
@@ -53,7 +50,7 @@ func composeFolder(records *Records, now tree.Tree, written Written, rendered tr
 	_, hasRecord := now.Lookup(RecordFile)
 	p.result.adoption.Kalypso = !hasRecord && isKalypso(now)
 	if p.result.adoption.Kalypso && wasOurs != nil {
-		ours, err := wasOurs() // what we write looks like Kalypso's, and a person may have removed the record
+		ours, err := wasOurs() // our output looks like Kalypso's, and someone may have removed the record
 		if err != nil {
 			return composed{}, err
 		}
@@ -81,15 +78,12 @@ func composeFolder(records *Records, now tree.Tree, written Written, rendered tr
 	return p.result, nil
 }
 
-// composition is the work of compose: what was there and what was rendered, side by side.
 type composition struct {
 	result            composed
-	owned             map[string]bool // folders that the record says are ours
+	owned             map[string]bool
 	entries, replaced []tree.Entry
 }
 
-// placeEntry finds the place of what is there and of what was rendered under a name; one of them
-// may be the zero Entry.
 func (p *composition) placeEntry(old, fresh tree.Entry) error {
 	switch {
 	case isDot(old.Name) && fresh.Name != "":
@@ -111,12 +105,12 @@ func (p *composition) placeEntry(old, fresh tree.Entry) error {
 	return nil
 }
 
-// replacesFolder reports whether a folder is ours to replace or remove; it may become ours now.
+// replacesFolder reports whether we may replace or remove a folder; it may adopt it.
 func (p *composition) replacesFolder(old, fresh tree.Entry) bool {
 	if p.owned[old.Name] {
 		return true
 	}
-	// Kalypso's rule is of the time before other environments came into the branch.
+	// Kalypso's rule predates other environments in the branch.
 	if fresh.Name == "" && (!p.result.adoption.Kalypso || holdsRecord(old.Tree(), 1)) {
 		return false
 	}
@@ -124,8 +118,7 @@ func (p *composition) replacesFolder(old, fresh tree.Entry) bool {
 	return true
 }
 
-// equalExcept reports whether two folders differ in nothing, or in some of these files. What is
-// in a folder is looked at only where one of them is.
+// equalExcept reports whether two folders differ at most in these files.
 func equalExcept(prefix string, a, b tree.Tree, files ...string) bool {
 	for old, next := range tree.ZipChanged(a, b) {
 		path := prefix + max(old.Name, next.Name)
@@ -135,7 +128,7 @@ func equalExcept(prefix string, a, b tree.Tree, files ...string) bool {
 		path += "/"
 		holds := func(file string) bool { return strings.HasPrefix(file, path) }
 		folders := old.IsDir() || next.IsDir()
-		if folders && old.Tree().IsEmpty() && next.Tree().IsEmpty() { // Git has stored what it would not write
+		if folders && old.Tree().IsEmpty() && next.Tree().IsEmpty() { // Git stored an empty folder
 			continue
 		}
 		if !folders || !slices.ContainsFunc(files, holds) || !equalExcept(path, old.Tree(), next.Tree(), files...) {
@@ -147,8 +140,6 @@ func equalExcept(prefix string, a, b tree.Tree, files ...string) bool {
 
 func isDot(name string) bool { return strings.HasPrefix(name, ".") }
 
-// withTracking leaves the promoted commit out of what was rendered if it is there
-// already, and reports whether it is another one. White space around it means nothing.
 func withTracking(now, rendered tree.Tree) (tree.Tree, bool) {
 	next, ok := rendered.Lookup(output.TrackingFile)
 	if !ok {
@@ -161,9 +152,8 @@ func withTracking(now, rendered tree.Tree) (tree.Tree, bool) {
 	return rendered, true
 }
 
-// checkNoConflict reports what is in the place of a folder or file of ours.
 func checkNoConflict(now, rendered tree.Tree) error {
-	var fresh []string // folders that are not there yet
+	var fresh []string
 	taken := map[string]bool{}
 	for old, next := range tree.ZipChanged(now, rendered) {
 		if next.IsDir() && !old.IsDir() && !isDot(next.Name) {
@@ -198,7 +188,6 @@ func checkNoConflict(now, rendered tree.Tree) error {
 	return nil
 }
 
-// checkFolder reports a file in the place of a folder, or of one that it is in.
 func checkFolder(t tree.Tree, folder string) error {
 	for i, c := range folder + "/" {
 		if c != '/' {
@@ -211,7 +200,7 @@ func checkFolder(t tree.Tree, folder string) error {
 	return nil
 }
 
-// holdsRecord reports whether there is a record in a folder, or so many folders deeper.
+// holdsRecord looks for a record in a folder and up to deeper levels below.
 func holdsRecord(t tree.Tree, deeper int) bool {
 	if _, ok := t.Lookup(RecordFile); ok {
 		return true
@@ -219,7 +208,6 @@ func holdsRecord(t tree.Tree, deeper int) bool {
 	return deeper > 0 && slices.ContainsFunc(t.Entries(), func(e tree.Entry) bool { return holdsRecord(e.Tree(), deeper-1) })
 }
 
-// recordedFolders returns the folders that the record says are ours; none without one.
 func recordedFolders(records *Records, now tree.Tree, environment string) (map[string]bool, error) {
 	owned := map[string]bool{}
 	r, err := records.ReadIn(now)
@@ -235,7 +223,6 @@ func recordedFolders(records *Records, now tree.Tree, environment string) (map[s
 	return owned, err
 }
 
-// isKalypso recognises what Kalypso's scheduler writes.
 func isKalypso(t tree.Tree) bool {
 	if _, ok := t.Lookup(output.TrackingFile); ok {
 		return true
@@ -248,7 +235,6 @@ func isKalypso(t tree.Tree) bool {
 	return false
 }
 
-// overlayFiles puts files over those of another tree.
 func overlayFiles(below, above tree.Tree) tree.Tree {
 	var entries []tree.Entry
 	for _, e := range above.Entries() {
@@ -261,7 +247,6 @@ func overlayFiles(below, above tree.Tree) tree.Tree {
 	return tree.FromEntries(append(entries, rest.Entries()...))
 }
 
-// removeEntries returns a tree without the entries that go.
 func removeEntries(t tree.Tree, goes func(tree.Entry) bool) tree.Tree {
 	rest := slices.DeleteFunc(slices.Clone(t.Entries()), goes)
 	if len(rest) == t.Len() {
@@ -270,49 +255,42 @@ func removeEntries(t tree.Tree, goes func(tree.Entry) bool) tree.Tree {
 	return tree.FromEntries(rest)
 }
 
-// withoutDotFolders returns the folders of cluster types.
 func withoutDotFolders(t tree.Tree) tree.Tree {
 	return removeEntries(t, func(e tree.Entry) bool { return isDot(e.Name) })
 }
 
-// CompareFolders returns the change from one content of an environment's folder to another, without what
-// Fairlead itself remembers there.
+// CompareFolders compares an environment's folder, without Fairlead's own files.
 func CompareFolders(before, after tree.Tree, opt impact.Options) impact.Report {
 	return impact.Compare(withoutDotFolders(before), withoutDotFolders(after), opt)
 }
 
-// withFile returns a tree with a file, or without it if data is nil.
+// withFile sets a file, or removes it if data is nil.
 func withFile(t tree.Tree, file string, data []byte) tree.Tree {
 	folder, name := path.Split(file)
 	held := t.Sub(folder)
 	if _, ok := held.Lookup(name); !ok && data == nil {
 		return t
 	}
-	entries := entriesWithout(held, name)
+	entries := held.EntriesExcept(name)
 	if data != nil {
 		entries = append(entries, tree.File(name, data))
 	}
 	return replaceFolder(t, folder, tree.FromEntries(entries))
 }
 
-func entriesWithout(t tree.Tree, name string) []tree.Entry {
-	return slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return e.Name == name })
-}
-
-// withoutMetadata returns a tree without what changes though nothing else does.
+// withoutMetadata removes files that change even if nothing else does.
 func withoutMetadata(t tree.Tree) tree.Tree {
 	return withFile(withFile(t, RecordFile, nil), output.TrackingFile, nil)
 }
 
-// replaceFolder returns a tree in which a folder holds something else.
 func replaceFolder(t tree.Tree, folder string, with tree.Tree) tree.Tree {
 	folder = CleanFolder(folder)
 	if folder == "" {
 		return with
 	}
 	name, rest, _ := strings.Cut(folder, "/")
-	return tree.FromEntries(append(entriesWithout(t, name), tree.Dir(name, replaceFolder(t.Sub(name), rest, with))))
+	return tree.FromEntries(append(t.EntriesExcept(name), tree.Dir(name, replaceFolder(t.Sub(name), rest, with))))
 }
 
-// CleanFolder returns a path as trees have it: "" for the root.
+// CleanFolder returns the path form of trees: "" for the root.
 func CleanFolder(folder string) string { return strings.Trim(path.Clean("/"+folder), "/") }

@@ -13,27 +13,26 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// Edit is a change of single files, or whole folders, of a branch that people write in;
-// all else stays.
+// Edit changes files or whole folders of a branch that people also edit.
 type Edit struct {
 	Branch string
-	Head   string // the commit that it is made on
-	// Files are what they are to hold, by path; nil removes one.
+	// IsNew means that the branch does not exist yet.
+	IsNew bool
+	Head  string // parent commit
+	// Files has contents by path; nil removes a file.
 	Files map[string][]byte
-	// Folders are what they are to hold, by path; "" is the root. Content that the branch
-	// has at the same path may be missing.
+	// Folders has contents by path; "" is the root. Content that the branch already has at the same
+	// path may be missing.
 	Folders map[string]tree.Tree
-	// Message is that of the commit. [Propose] finds its own commits by its last
-	// line, which is a trailer.
+	// Message ends with a trailer, by which [Propose] finds its own commits.
 	Message string
 	When    time.Time
-	// Independent is a folder in which nothing is that the edit depends on: a proposal that was
-	// made before only that folder changed stays as it is, with the reviews that it has; ""
-	// has it made anew whenever the branch moves.
+	// Independent is a folder that does not affect the edit. While only it changes, an open
+	// proposal and its reviews stay. With "" every move renews the proposal.
 	Independent string
 }
 
-// newCommit returns the commit that makes the edit; nil if it changes nothing.
+// newCommit returns nil if the edit changes nothing.
 func (e Edit) newCommit(o Options) (*git.Commit, error) {
 	view, err := o.Remote.Mirror().View(e.Head)
 	if err != nil {
@@ -55,8 +54,17 @@ func (e Edit) newCommit(o Options) (*git.Commit, error) {
 	return &git.Commit{Tree: t, Parents: []string{e.Head}, Author: o.Author, Committer: o.Through, Sign: o.Sign, When: e.When, Message: e.Message, Known: []tree.Tree{view.Tree}}, nil
 }
 
-// Apply commits an edit to its branch, and returns the branch's head. The error is
-// git.ErrStale if the branch has moved.
+// Draft stores the commit of an edit in the mirror without a branch and returns its id, so that the result can be read
+// before it is pushed.
+func (e Edit) Draft(ctx context.Context, o Options) (string, error) {
+	c, err := e.newCommit(o)
+	if err != nil || c == nil {
+		return e.Head, err
+	}
+	return o.Remote.Draft(ctx, *c)
+}
+
+// Apply commits an edit and returns the branch's head. The error is git.ErrStale if it has moved.
 func Apply(ctx context.Context, o Options, e Edit) (string, error) {
 	c, err := e.newCommit(o)
 	if err != nil || c == nil {
@@ -67,21 +75,23 @@ func Apply(ctx context.Context, o Options, e Edit) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id := pack.Commits[0]
-	return id, o.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + e.Branch, Old: e.Head, New: id})
+	id, old := pack.Commits[0], e.Head
+	if e.IsNew {
+		old = ""
+	}
+	return id, o.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + e.Branch, Old: old, New: id})
 }
 
-// Propose pushes an edit to a branch of ours, and opens or edits its pull request. One that
-// a person has closed, with the same text, is returned as it is. e.When must be a
-// function of the edit, so that two that race do the same. The error is git.ErrStale if
-// the branch that the edit is for has moved.
-// The message gets a digest of what the commit holds, so that an amendment is noticed.
+// Propose pushes an edit to our branch and opens or edits its pull request, or returns an equal
+// closed one. e.When must be a function of the edit, so that concurrent calls make the same commit.
+// The error is git.ErrStale if the base branch has moved. The message gets a digest of the tree to
+// detect amendments.
 func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.Pull, error) {
 	c, err := e.newCommit(o)
 	if err != nil || c == nil {
 		return forge.Pull{}, err
 	}
-	trailer := lastLine(e.Message) // the last line stays the last
+	trailer := lastLine(e.Message)
 	before := strings.TrimSuffix(strings.TrimSpace(e.Message), trailer)
 	c.Message = fmt.Sprintf("%s%s: %s\n%s\n", before, trailerDigest, digestOf(trailer, c.Tree.ID().String()), trailer)
 	for range maxRounds {
@@ -104,7 +114,6 @@ func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.P
 	return forge.Pull{}, err
 }
 
-// proposeOnce is one attempt to propose the commit of an edit.
 func (e Edit) proposeOnce(ctx context.Context, o Options, p forge.Proposal, c git.Commit) (forge.Pull, error) {
 	id, err := c.ID()
 	if err != nil {
@@ -125,12 +134,12 @@ func (e Edit) proposeOnce(ctx context.Context, o Options, p forge.Proposal, c gi
 		return forge.Pull{}, err
 	}
 	pull, err := o.putPull(ctx, open, p)
-	pull.Commit = kept // a forge may learn that a moment later
+	pull.Commit = kept // the forge may still return the old one
 	return pull, err
 }
 
-// findKept returns the head of our branch if it is this edit on an older head of the branch that
-// it is for, from which that differs only beside the edit; "" if it is something else.
+// findKept returns our branch's head if it is this edit on a base that differs only in Independent,
+// else "".
 func (e Edit) findKept(o Options, ours string) (string, error) {
 	repo := o.Remote.Mirror()
 	head, err := repo.FindBranch(ours)
@@ -152,7 +161,7 @@ func (e Edit) findKept(o Options, ours string) (string, error) {
 		return "", err
 	}
 	same, err := git.InspectTrees(repo, []string{before, e.Head}, func(t []tree.Tree) (bool, error) {
-		return tree.Equal(tree.FromEntries(entriesWithout(t[0], e.Independent)), tree.FromEntries(entriesWithout(t[1], e.Independent))), nil
+		return tree.Equal(tree.FromEntries(t[0].EntriesExcept(e.Independent)), tree.FromEntries(t[1].EntriesExcept(e.Independent))), nil
 	})
 	if err != nil || !same {
 		return "", err
@@ -160,14 +169,14 @@ func (e Edit) findKept(o Options, ours string) (string, error) {
 	return head, nil
 }
 
-// Announce calls BeforeEffect, if there is one.
+// Announce calls BeforeEffect.
 func (o Options) Announce(what string) {
 	if o.BeforeEffect != nil {
 		o.BeforeEffect(what)
 	}
 }
 
-// CheckBranch returns [ErrBlocked] if our branch, from which the edit is proposed, has a commit that is not ours.
+// CheckBranch returns [ErrBlocked] if our branch has a commit that is not ours.
 func (e Edit) CheckBranch(o Options, ours string) error {
 	head, err := o.Remote.Mirror().FindBranch(ours)
 	if err != nil || head == "" {
@@ -180,7 +189,6 @@ func (e Edit) CheckBranch(o Options, ours string) error {
 	return newBlocked("merge it, or remove the commit or the branch", "commit %.12s on %s is not ours", head, ours)
 }
 
-// pushBranch pushes the commit to our branch. It fails if the branch has a commit that is not ours.
 func (e Edit) pushBranch(ctx context.Context, o Options, c git.Commit, id, ours string) error {
 	head, err := o.Remote.Mirror().FindBranch(ours)
 	if err != nil || head == id {
@@ -202,9 +210,8 @@ func lastLine(message string) string {
 	return message[strings.LastIndexByte(message, '\n')+1:]
 }
 
-// Withdraw closes the pull request of an edit that is wanted no more, and removes our
-// branch; trailer is the last line of the messages of such edits. A branch with a commit
-// of a person on it stays, and one that is not ours is left alone.
+// Withdraw closes the pull request of an edit and removes our branch; trailer ends its messages. It
+// keeps a branch with another author's commit, and ignores one that is not ours.
 func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string) error {
 	repo := o.Remote.Mirror()
 	at, err := repo.FindBranch(head)
@@ -241,14 +248,13 @@ func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string
 	return nil
 }
 
-// newEditOwnership is that of our branches with edits, whose commits end in a trailer.
 func newEditOwnership(o Options, target, trailer string) ownership {
 	isMarked := func(c git.CommitInfo) bool { return lastLine(c.Message) == trailer }
 	return ownership{
 		repo: o.Remote.Mirror(), target: target, isMarked: isMarked,
 		isIntact: func(c git.CommitInfo) bool {
 			digests := Trailers(c.Message)[trailerDigest]
-			if len(digests) == 0 { // of a version that wrote none
+			if len(digests) == 0 { // an older version wrote none
 				return isMarked(c) && c.Author == o.Author
 			}
 			return isMarked(c) && digests[0] == digestOf(trailer, c.Tree)

@@ -11,20 +11,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// removalsLabel marks a pull request that removes more than its environment's limits allow, or
-// the output in a place that its environment has left.
+// removalsLabel marks a pull request that removes more than allowed, or the output in a previous
+// place.
 const removalsLabel = "removals"
 
-// excess is what of a proposal exceeds the limits of its environment. The zero excess is
-// of one that does not.
+// excess is what exceeds the limits; zero for nothing.
 type excess struct {
 	causes []Withholding
-	// change names the change: from what the output branch holds now to what is proposed.
+	// change identifies the change from the output branch to the proposal.
 	change string
 }
 
-// checkLimits finds out what of the proposal exceeds the limits, and whether a person has
-// acknowledged exactly that.
+// checkLimits sets excess, unless someone acknowledged exactly this change.
 func (w *attempt) checkLimits() error {
 	limits := model.DefaultLimits()
 	if w.p.Limits != nil {
@@ -52,7 +50,6 @@ func (w *attempt) checkLimits() error {
 	return err
 }
 
-// exceededLimits returns what of the proposal exceeds the limits.
 func (w *attempt) exceededLimits(limits model.Limits) excess {
 	var e excess
 	opt := impact.Options{Workload: w.p.Workload}
@@ -74,11 +71,8 @@ func (w *attempt) exceededLimits(limits model.Limits) excess {
 	return e
 }
 
-// maxBrought bounds how far back the output branch is looked at for who brought a record.
 const maxBrought = 500
 
-// proposedChange returns the change from what the environment's folder holds now to what is
-// proposed.
 func (w *attempt) proposedChange() (promote.OutputChange, error) {
 	c := promote.OutputChange{
 		Environment: w.p.Environment, Folder: CleanFolder(w.p.Folder), Exceeds: len(w.excess.causes) > 0,
@@ -92,19 +86,22 @@ func (w *attempt) proposedChange() (promote.OutputChange, error) {
 	return c, err
 }
 
-// changeTitle returns the title of the pull request and the commit. It does not depend on
-// whether the change was acknowledged: the commit, and the reviews of it, stay.
+// changeTitle does not depend on an acknowledgement, so that the commit and its reviews stay.
 func (w *attempt) changeTitle() string {
-	return forge.FitTitle(w.p.Environment + ": " + w.changeSummary())
+	return forge.FitTitle(subjectOf(w.p) + ": " + w.changeSummary())
 }
 
-// Titles have at most maxTitle characters, so that Git and the lists of forges show all of them.
-// With a long name of the environment, the change still has minSummary of them.
+func subjectOf(p Proposal) string {
+	return strings.TrimSpace(p.Environment + " " + p.Step.name())
+}
+
+// Titles have at most maxTitle characters, which Git and forges show. The change gets at least
+// minSummary.
 const maxTitle, minSummary = 72, 32
 
-// changeSummary returns the change as its title says it, removals first.
+// changeSummary returns the change for a title, removals first.
 func (w *attempt) changeSummary() string {
-	room := max(minSummary, maxTitle-utf8.RuneCountInString(w.p.Environment+": "))
+	room := max(minSummary, maxTitle-utf8.RuneCountInString(subjectOf(w.p)+": "))
 	moves := w.moveSummary()
 	switch {
 	case w.report.IsEmpty():

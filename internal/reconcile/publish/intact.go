@@ -11,10 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
-// FindIntact returns the clusters of the nearest commit of an output branch, from its head back, that has the
-// output of an environment as its record says that it was rendered: what somebody edited since does not
-// count. The zero Intact is returned if that is the head, or none of the last commits, or if neither the head
-// nor its record has clusters; wanted is whether it is looked for anyway, as everything may be deleted.
+// FindIntact returns the clusters of the nearest commit whose output is as recorded, ignoring later
+// edits. It returns zero if that is the head or too old, or if neither head nor record has
+// clusters. wanted searches anyway, because everything may have been deleted.
 func FindIntact(records *Records, repo *git.Repository, head, folder, environment string, wanted bool) (clusterfiles.Intact, error) {
 	folder = CleanFolder(folder)
 	hadClusters, err := git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
@@ -52,19 +51,18 @@ func FindIntact(records *Records, repo *git.Repository, head, folder, environmen
 	return clusterfiles.Intact{Tree: files, Commit: intact}, nil
 }
 
-// ownsClusters reports whether the record in a folder names that of clusters, which somebody may have deleted,
-// or cannot be read.
+// ownsClusters reports whether the record names clusters, even deleted ones, or cannot be read.
 func (m *Records) ownsClusters(folder tree.Tree) bool {
 	r, err := m.ReadIn(folder)
 	return err != nil || slices.ContainsFunc(r.Environments, func(w Written) bool { return slices.Contains(w.Folders, clusterfiles.Folder) })
 }
 
-// IsIntact reports whether a folder has what its record says was rendered for an environment. What the
-// record does not name is not looked at.
+// IsIntact reports whether a folder is as its record says. It ignores what the record does not
+// name.
 func (m *Records) IsIntact(folder tree.Tree, environment string) bool {
 	r, err := m.ReadIn(folder)
 	return err == nil && slices.ContainsFunc(r.Environments, func(w Written) bool {
-		if w.Folders == nil { // it was written as a whole
+		if w.Folders == nil { // written as a whole
 			w.Folders = list.Convert(folder.Entries(), func(e tree.Entry) string { return e.Name })
 		}
 		return w.Environment == environment && w.IsIn(folder)

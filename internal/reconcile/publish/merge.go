@@ -10,17 +10,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// Merge is who merges our pull requests.
+// Merge decides who merges our pull requests.
 type Merge string
 
-// The ways of merging.
+// The merge settings.
 const (
 	Manual    Merge = "manual"     // people; the default
-	WhenGreen Merge = "when-green" // the forge, once nothing is missing
-	Direct    Merge = "direct"     // we, as soon as the forge lets us
+	WhenGreen Merge = "when-green" // the forge, once all checks pass
+	Direct    Merge = "direct"     // Fairlead, as soon as the forge allows it
 )
 
-// waitsFor returns what a pull request waits for that is merged in this way.
 func (m Merge) waitsFor() string {
 	switch m {
 	case WhenGreen:
@@ -31,7 +30,7 @@ func (m Merge) waitsFor() string {
 	return "A person, who merges it (`merge: manual`)."
 }
 
-// Apply merges a pull request at a commit, or has the forge do it later.
+// Apply merges a pull request at a commit, or enables auto-merge.
 func (m Merge) Apply(ctx context.Context, merger forge.Merger, number int, commit string) error {
 	if m == WhenGreen {
 		return merger.EnableAutoMerge(ctx, number, commit)
@@ -39,8 +38,7 @@ func (m Merge) Apply(ctx context.Context, merger forge.Merger, number int, commi
 	return merger.MergePull(ctx, number, commit)
 }
 
-// mergeAdvice returns what people have to change so that a pull request can be merged which the
-// forge refuses to merge; "" for any other error.
+// mergeAdvice returns how to fix a refusal by the forge; "" for other errors.
 func mergeAdvice(err error) string {
 	var refusal *problem.Refusal
 	switch {
@@ -52,9 +50,8 @@ func mergeAdvice(err error) string {
 	return ""
 }
 
-// mergePull merges a pull request as the environment wants it. What the forge does not
-// allow yet is no error: the result says what is missing, and that it is to be tried
-// again.
+// mergePull merges a pull request according to its setting. If the forge does not allow it yet, the
+// result has the reason and Again.
 func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 	if len(w.withheld) > 0 {
 		return w.reportWithheld(r), nil
@@ -73,7 +70,7 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 			return r, err
 		}
 		w.withheld = late
-		if len(late) > 0 { // its text and auto-merge follow in the next cycle
+		if len(late) > 0 { // the next cycle updates body and auto-merge
 			r = w.reportWithheld(r)
 			r.Again = true
 			return r, nil
@@ -82,7 +79,7 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 	w.options.Announce("merge the pull request")
 	err := w.p.Merge.Apply(ctx, merger, r.Pull.Number, r.Commit)
 	switch {
-	case errors.Is(err, forge.ErrMoved): // another process was faster: try again
+	case errors.Is(err, forge.ErrMoved):
 		return r, fmt.Errorf("%w: %w", git.ErrStale, err)
 	case errors.Is(err, forge.ErrNotReady):
 		r.Reason, r.Again = err.Error(), true
@@ -106,6 +103,6 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 		return r, nil
 	}
 	r.State, r.Reason = InSync, fmt.Sprintf("pull request %d was merged", r.Pull.Number)
-	r.Head, err = w.options.Remote.Mirror().Branch(w.p.Branch) // as far as we know: a forge merges at the server
+	r.Head, err = w.options.Remote.Mirror().Branch(w.p.Branch) // a forge merges at the server, so this may be old
 	return r, err
 }

@@ -5,29 +5,31 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/promotion/wave"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// The trailers of our commits: where the output came from.
+// Trailers of our commits.
 const (
 	trailerEnvironment  = "Fairlead-Environment"
 	trailerBase         = "Fairlead-Base"
+	trailerLane         = "Fairlead-Lane"
 	trailerControlPlane = "Fairlead-Control-Plane"
 	trailerWorkload     = "Fairlead-Workload"
+	trailerAdvance      = "Fairlead-Advance"
 	trailerDigest       = "Fairlead-Digest"
 )
 
-// commitMessage returns the text of the commit.
 func commitMessage(p Proposal, title, digest string) string {
 	return fmt.Sprintf("%s\n\n%s%s: %s\n", title, inputTrailers(p), trailerDigest, text.OneLine(digest))
 }
 
-// inputTrailers returns the lines of a commit's message that name what it was rendered from.
 func inputTrailers(p Proposal) string {
 	var b strings.Builder
 	trailer := func(key, value string) { fmt.Fprintf(&b, "%s: %s\n", key, text.OneLine(value)) }
@@ -37,17 +39,22 @@ func inputTrailers(p Proposal) string {
 		case c.Commit == "":
 		case c.Layer == BaseLayer:
 			trailer(trailerBase, c.Commit)
+			for _, name := range slices.Sorted(maps.Keys(c.Lanes)) {
+				trailer(trailerLane, name+"@"+c.Lanes[name])
+			}
 		case c.Layer == p.Environment:
 			trailer(trailerControlPlane, c.Commit)
 		default:
 			trailer(trailerWorkload, c.Layer+"@"+c.Commit)
 		}
 	}
+	if p.Step != nil {
+		trailer(trailerAdvance, wave.NewID(p.Environment, p.Step.Target)+" "+p.Step.name())
+	}
 	return b.String()
 }
 
-// Trailers reads the trailers of a commit's message: the lines "Key: value" of its
-// last paragraph, which is not its first.
+// Trailers parses the "Key: value" lines of the last paragraph, unless it is the first.
 func Trailers(message string) map[string][]string {
 	found := map[string][]string{}
 	message = strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n"))
@@ -60,12 +67,10 @@ func Trailers(message string) map[string][]string {
 	return found
 }
 
-// treeDigest names the whole tree of a commit. It is in the commit's message, so that an
-// amendment is noticed.
+// treeDigest is stored in the commit's message to detect amendments.
 func treeDigest(environment, root string) string { return digestOf(environment, root) }
 
-// contentDigest names what is proposed, whatever else is on the branch. It is in the pull
-// request, so that one that was closed is not opened again for the same content.
+// contentDigest identifies the content in a pull request, so that a closed one is not opened again.
 func contentDigest(p Proposal) string {
 	return digestOf(p.Environment, CleanFolder(p.Folder), withoutMetadata(p.Rendered).ID().String())
 }
@@ -75,8 +80,7 @@ func digestOf(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// sortedInputs returns inputs in the one order that commits and records have them in: the
-// base, the environment, and the workloads by name.
+// sortedInputs orders inputs: the base, the environment, the workloads by name.
 func sortedInputs(environment string, inputs []source.Commit) []source.Commit {
 	rank := func(c source.Commit) int {
 		switch c.Layer {
@@ -93,7 +97,6 @@ func sortedInputs(environment string, inputs []source.Commit) []source.Commit {
 	})
 }
 
-// commitTime is that of the newest input.
 func commitTime(inputs []source.Commit) time.Time {
 	newest := time.Unix(0, 0).UTC() // if all inputs are folders
 	for _, c := range inputs {

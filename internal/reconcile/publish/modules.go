@@ -12,13 +12,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
-// trailerModules marks the commits of a branch of root modules with the environment.
+// trailerModules marks commits of a root module branch with the environment.
 const trailerModules = "Fairlead-Modules"
 
-// publishModules has the branch of root modules lead to every commit that the output pins clusters
-// to. A commit of the branch has the one before as its first parent, and then the pins of the root
-// modules that it changes: what a cluster was ever pinned to stays there. Its tree is that of all
-// root modules, so that it shows which pins the branch leads to already.
+// publishModules keeps every pinned commit reachable from the branch of root modules. Each commit
+// has its predecessor and the changed pins as parents. Its tree has all root modules, which shows
+// the reachable pins.
 func (w *attempt) publishModules(ctx context.Context) error {
 	if w.p.Modules == nil || len(w.p.Modules.Pins) == 0 || !w.options.Write {
 		return nil
@@ -40,7 +39,7 @@ func (w *attempt) publishModules(ctx context.Context) error {
 		return err
 	}
 	commits := w.modulesCommits(head, before.Tree, next)
-	if err := before.Err(); err != nil { // a folder that could not be read looks as if it had changed
+	if err := before.Err(); err != nil { // an unreadable folder would look changed
 		return err
 	}
 	pack, err := w.options.Remote.Write(ctx, commits...)
@@ -51,8 +50,7 @@ func (w *attempt) publishModules(ctx context.Context) error {
 	return w.options.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + branch, Old: head, New: pack.Commits[len(commits)-1]})
 }
 
-// findModules returns the head of the branch of root modules; "" if there is none. It refuses a
-// branch of others.
+// findModules returns the head of the module branch; "" if missing. It refuses a foreign branch.
 func (w *attempt) findModules(branch string) (head string, err error) {
 	head, err = w.repo.FindBranch(branch)
 	if err != nil {
@@ -69,8 +67,7 @@ func (w *attempt) findModules(branch string) (head string, err error) {
 	return head, err
 }
 
-// modulesCommits returns the pins that the branch does not lead to, and the commit that has it lead
-// to them.
+// modulesCommits returns unreachable pins and the commit that makes them reachable.
 func (w *attempt) modulesCommits(head string, before, all tree.Tree) []git.Commit {
 	next := git.Commit{
 		Tree: all, Author: w.options.Author, Sign: w.options.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{before},
@@ -90,7 +87,6 @@ func (w *attempt) modulesCommits(head string, before, all tree.Tree) []git.Commi
 	return append(commits, next)
 }
 
-// newPinCommit returns the commit of a pin.
 func newPinCommit(p tfobject.Pin) git.Commit {
 	return git.Commit{Tree: p.Tree, Author: git.Signature{Name: tfobject.PinAuthor, Email: tfobject.PinEmail}, When: time.Unix(0, 0).UTC(), Message: p.Message}
 }

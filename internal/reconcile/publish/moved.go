@@ -7,14 +7,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// formerFolder is a folder of the output branch that the environment's output was in before.
 type formerFolder struct {
 	folder  string
 	written Written
-	removed int // how many cluster types go there
+	removed int // number of removed cluster types
 }
 
-// findMovedFrom finds out which of the folders that the output is said to have left still have it.
 func (w *attempt) findMovedFrom() error {
 	for _, folder := range w.p.MovedFrom {
 		if CleanFolder(folder) == CleanFolder(w.p.Folder) {
@@ -39,8 +37,6 @@ func folderName(folder string) string {
 	return "the folder " + folder
 }
 
-// moveSummary returns in one line what a change removes from where the output was; "" if there is
-// nothing of that.
 func (w *attempt) moveSummary() string {
 	if len(w.movedFrom) == 0 {
 		return ""

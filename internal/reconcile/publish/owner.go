@@ -7,33 +7,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// owner is whose a branch is.
 type owner int
 
 const (
-	ownerUs      owner = iota // or merged, so that nothing is lost
-	ownerEdited               // ours, with a commit of another author on it
-	ownerForeign              // not ours
+	ownerUs     owner = iota // or merged, so that nothing is lost
+	ownerEdited              // ours, with another author's commit
+	ownerForeign
 )
 
-// maxBranchCommits bounds how far a branch is looked into.
 const maxBranchCommits = 200
 
-// ownership decides whose a branch is that Fairlead proposes from.
 type ownership struct {
 	repo   *git.Repository
-	target string // the head of the branch that it is proposed to; "" if there is none
-	// isMarked reports whether a commit says that it is ours, and isIntact whether it is,
-	// and holds what it says.
+	target string // head of the base branch; "" if missing
+	// isMarked reports whether a commit has our trailers; isIntact also checks its digest.
 	isMarked, isIntact func(git.CommitInfo) bool
 }
 
-// outputOwnership returns that of our branch with the output.
 func (w *attempt) outputOwnership() ownership {
 	return newOutputOwnership(w.repo, w.target, w.p.Environment)
 }
 
-// newOutputOwnership is that of branches with the output of an environment.
 func newOutputOwnership(repo *git.Repository, target, environment string) ownership {
 	return ownership{
 		repo: repo, target: target,
@@ -44,21 +38,18 @@ func newOutputOwnership(repo *git.Repository, target, environment string) owners
 	}
 }
 
-// IsOurs reports whether a commit proposes the output of an environment, and holds what we
-// have made it hold.
+// IsOurs reports whether a commit proposes an environment's output and is unmodified.
 func IsOurs(c git.CommitInfo, environment string) bool {
 	return newOutputOwnership(nil, "", environment).isIntact(c)
 }
 
-// IsOutputOnly reports whether a branch from which the output of an environment was
-// proposed has nothing on it but that: target is the head of the branch that it was
-// proposed to, "" if there is none any more.
+// IsOutputOnly reports whether a branch has only proposed output. target is its base branch's head;
+// "" if gone.
 func IsOutputOnly(repo *git.Repository, head, target, environment string) (bool, error) {
 	whose, err := newOutputOwnership(repo, target, environment).ownerOf(head)
 	return whose == ownerUs, err
 }
 
-// ownerOf returns whose the branch with this head is.
 func (o ownership) ownerOf(head string) (owner, error) {
 	info, err := o.repo.Commit(head)
 	if err != nil {
@@ -73,24 +64,21 @@ func (o ownership) ownerOf(head string) (owner, error) {
 			return ownerUs, err
 		}
 	}
-	if o.isMarked(info) { // ours, and changed since: amended
+	if o.isMarked(info) { // ours, but amended
 		return ownerEdited, nil
 	}
 	below, err := searchCommits(o.repo, info.Parents, func(c git.CommitInfo, _ int) (found, last bool, err error) {
 		merged, err := o.isMerged(c.ID)
 		return !merged && o.isMarked(c), merged, err
 	})
-	if err != nil || below { // a commit of ours that is not merged
+	if err != nil || below { // an unmerged commit of ours
 		return ownerEdited, err
 	}
 	return ownerForeign, nil
 }
 
-// maxRecordHistory is how many of the last commits of the output branch are looked into for a record.
 const maxRecordHistory = 15
 
-// wasOurs reports whether the output branch has had output of this environment from us: one of
-// its last commits says so, or has the record, which need not be there any more.
 func (w *attempt) wasOurs() (bool, error) {
 	if w.target == "" {
 		return false, nil
@@ -107,8 +95,8 @@ func (w *attempt) wasOurs() (bool, error) {
 	})
 }
 
-// searchCommits looks for a commit among some and those before them, the nearest first. look is given
-// how many came before; nothing before one that it calls the last is looked at.
+// searchCommits searches commits and their ancestors, nearest first. look gets the number of
+// earlier commits; last skips the ancestors.
 func searchCommits(repo *git.Repository, next []string, look func(c git.CommitInfo, before int) (found, last bool, err error)) (bool, error) {
 	seen := map[string]bool{}
 	for len(next) > 0 && len(seen) < maxBranchCommits {
@@ -133,7 +121,6 @@ func searchCommits(repo *git.Repository, next []string, look func(c git.CommitIn
 	return false, nil
 }
 
-// isMerged reports whether a commit is in the branch that ours is proposed to.
 func (o ownership) isMerged(commit string) (bool, error) {
 	if o.target == "" {
 		return false, nil
@@ -141,7 +128,6 @@ func (o ownership) isMerged(commit string) (bool, error) {
 	return o.repo.Contains(o.target, commit)
 }
 
-// hasTrailers reports whether a commit says that it is ours, and for an environment.
 func hasTrailers(c git.CommitInfo, environment string) bool {
 	t := Trailers(c.Message)
 	env := t[trailerEnvironment]

@@ -11,11 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// findProposals returns our pull request from one branch to another that is open, or else the newest
-// that is not; nil for none. No forge has a compare-and-swap for pull requests, and people may do with
-// them what they want, so that there may be more of them than the one that counts, which is the
-// oldest: all that look find the same. The others are closed. disown returns a body without what
-// would have the content declined.
+// findProposals returns our open pull request, or else the newest ended one; nil for none. Forges
+// have no compare-and-swap, so several may be open: all processes take the oldest and close the
+// others. disown removes the part of a body that would make its closing count as declined.
 func (o Options) findProposals(ctx context.Context, head, base string, disown func(body string) string) (open, ended *forge.Pull, err error) {
 	all := o.Listed
 	if all == nil {
@@ -49,7 +47,7 @@ func (o Options) findProposals(ctx context.Context, head, base string, disown fu
 		return nil, nil, err
 	}
 	for _, p := range all { // newest first
-		if p.State == forge.Open { // it was opened a moment ago
+		if p.State == forge.Open { // opened a moment ago
 			return nil, nil, fmt.Errorf("pull request %d: %w", p.Number, forge.ErrChanged)
 		}
 		if !strings.HasSuffix(p.Reason, reasonOlder) {
@@ -59,11 +57,11 @@ func (o Options) findProposals(ctx context.Context, head, base string, disown fu
 	return nil, nil, nil
 }
 
-// reasonOlder ends the reason for which we close the younger of two that propose the same.
+// reasonOlder ends our reason for closing a duplicate.
 const reasonOlder = ", which is older, proposes the same."
 
-// putPull opens a pull request, or makes the open one say what it should. Labels are for people only:
-// where the forge does not let us set them, it keeps those that it has.
+// putPull opens or edits a pull request. If the forge refuses our labels, it keeps the existing
+// ones.
 func (o Options) putPull(ctx context.Context, open *forge.Pull, want forge.Proposal) (forge.Pull, error) {
 	put, err := o.putLabelled(ctx, open, want)
 	var refused *problem.Refusal
@@ -97,8 +95,8 @@ func (o Options) putLabelled(ctx context.Context, open *forge.Pull, want forge.P
 	return *open, nil
 }
 
-// closePull closes a pull request of ours. Its body is changed first: one that is closed and
-// still has the digest of what we propose counts as declined by a person.
+// closePull edits the body first: a closed pull request with our digest counts as declined by a
+// person.
 func (o Options) closePull(ctx context.Context, pull forge.Pull, disown func(body string) string, reason string) error {
 	if body := disown(pull.Body); body != pull.Body {
 		o.Announce("edit the pull request")
@@ -112,14 +110,12 @@ func (o Options) closePull(ctx context.Context, pull forge.Pull, disown func(bod
 	return o.Forge.ClosePull(ctx, pull.Number, reason)
 }
 
-// withoutDigest returns the body of the proposal of an output without its digest.
 func withoutDigest(body string) string {
 	_, body = cutMark(body)
 	return body
 }
 
-// markWithdrawn returns the body of the proposal of an edit so that it is not the one of a
-// proposal that waits.
+// markWithdrawn makes the body differ from that of a waiting proposal.
 func markWithdrawn(body string) string {
 	return strings.TrimSuffix(body, withdrawnLine) + withdrawnLine
 }

@@ -14,7 +14,6 @@ func (w *attempt) newResult(s State, reason string) Result {
 	return Result{State: s, Reason: reason, Head: w.target, Report: w.report, Adoption: w.next.adoption, Withheld: w.withheld, Change: w.changeSummary()}
 }
 
-// withdrawProposal has nothing to propose: what we proposed before is withdrawn.
 func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 	done := w.newResult(InSync, "")
 	head, err := w.repo.FindBranch(w.ours)
@@ -46,8 +45,7 @@ func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 	return done, err
 }
 
-// checkUnmoved fetches, and fails if a branch is not at head any more: what the forge has just
-// said of pull requests may come from what was pushed or merged since we read the branch.
+// checkUnmoved fetches and fails if a branch has moved: the forge's answers may be newer.
 func (w *attempt) checkUnmoved(ctx context.Context, branch, head string) error {
 	_, err := w.options.Remote.Sync(ctx)
 	if err != nil {
@@ -60,9 +58,8 @@ func (w *attempt) checkUnmoved(ctx context.Context, branch, head string) error {
 	return err
 }
 
-// isSuperseded reports whether what our branch proposes was made from other inputs, which may
-// be newer than ours: the repositories that they come from have moved since we read them. The
-// next cycle reads them. A proposal of commits that are gone is not newer.
+// isSuperseded reports whether our branch proposes other inputs that may be newer, because the
+// repositories moved since we read them. The next cycle reads them.
 func (w *attempt) isSuperseded(ctx context.Context, head string) (bool, error) {
 	merged, err := w.outputOwnership().isMerged(head)
 	if err != nil || merged || w.p.IsCurrent == nil {
@@ -79,11 +76,8 @@ func (w *attempt) isSuperseded(ctx context.Context, head string) (bool, error) {
 	return !current, nil
 }
 
-// reasonWithdrawn is why we close a pull request ourselves.
 const reasonWithdrawn = "There is nothing left to propose: the branch holds what was rendered."
 
-// proposeCommit pushes the commit to our branch, and makes the pull request say what it
-// means.
 func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, error) {
 	head, err := w.repo.FindBranch(w.ours)
 	if err != nil {
@@ -127,7 +121,7 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	if head == "" || head != id {
 		id, err = w.commitTo(ctx, c, head)
 	}
-	if err == nil && open == nil { // another daemon's pull request with the same may have been merged meanwhile
+	if err == nil && open == nil { // another daemon's equal pull request may have been merged
 		err = w.checkUnmoved(ctx, w.p.Branch, w.target)
 	}
 	if err != nil {
@@ -144,7 +138,6 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	return w.mergePull(ctx, r)
 }
 
-// witnessHead notes where our branch is before this process moves it.
 func (w *attempt) witnessHead(head string, whose owner) error {
 	made := false
 	if head != "" && whose == ownerUs {
@@ -152,17 +145,15 @@ func (w *attempt) witnessHead(head string, whose owner) error {
 		if err != nil {
 			return err
 		}
-		made = IsOurs(info, w.p.Environment) // and not a merge that updates it
+		made = IsOurs(info, w.p.Environment) // not an update merge
 	}
 	w.options.Witness.noticeCommit(w.branchURL(), head, made)
 	return nil
 }
 
-// branchURL names our branch among those of all repositories.
 func (w *attempt) branchURL() string { return w.options.Remote.URL() + "#" + w.ours }
 
-// reportDryRun reports what would be proposed, and the pull request that there is. It changes nothing:
-// not even a pull request that findProposals would close.
+// reportDryRun changes nothing, and closes no pull requests.
 func (w *attempt) reportDryRun(ctx context.Context, id string) Result {
 	r := w.newResult(DryRun, "writing is off; write: true proposes it")
 	r.Commit = id
@@ -173,7 +164,7 @@ func (w *attempt) reportDryRun(ctx context.Context, id string) Result {
 	all = slices.DeleteFunc(all, func(p forge.Pull) bool { return strings.HasSuffix(p.Reason, reasonOlder) })
 	open := slices.DeleteFunc(slices.Clone(all), func(p forge.Pull) bool { return p.State != forge.Open })
 	switch {
-	case err != nil: // the rest of the report does not depend on it
+	case err != nil: // the rest does not depend on it
 		r.Reason += "; its pull requests are not known: " + err.Error()
 	case len(open) > 0:
 		r.Pull, r.Reason = &open[len(open)-1], "" // the oldest
@@ -190,8 +181,7 @@ func (w *attempt) reportDryRun(ctx context.Context, id string) Result {
 	return r
 }
 
-// findDeclined returns the result of a proposal whose pull request ended; nil unless a person closed
-// it with this content.
+// findDeclined returns a result if a person closed a pull request with this content, else nil.
 func (w *attempt) findDeclined(ended *forge.Pull) *Result {
 	if ended == nil || ended.State != forge.Closed {
 		return nil
@@ -204,10 +194,9 @@ func (w *attempt) findDeclined(ended *forge.Pull) *Result {
 	return &r
 }
 
-// pushCommit makes the commit and has our branch be at it, if the output branch still is what the
-// commit was made for: another process may have proposed and merged the same since we looked.
+// pushCommit fails if the output branch has moved: another process may have merged the same.
 func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) error {
-	if head != "" { // what is on our branch was sent before, and need not be sent again
+	if head != "" { // avoids sending its content again
 		known, err := w.repo.LocalTree(head)
 		if err != nil {
 			return err
@@ -218,7 +207,7 @@ func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) err
 	if err != nil {
 		return err
 	}
-	if err := w.whole.Err(); err != nil { // what could not be read may be missing in the pack
+	if err := w.whole.Err(); err != nil { // the pack may be incomplete
 		pack.Discard()
 		return err
 	}
@@ -230,12 +219,9 @@ func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) err
 	return w.options.Remote.Push(ctx, pack, updates...)
 }
 
-// promotedLabel marks a pull request that brings another commit of the base, as
-// Kalypso does.
+// promotedLabel marks a promotion, as in Kalypso.
 const promotedLabel = "promoted"
 
-// reportEdited leaves our branch to the person who works on it, and adds a notice to the
-// pull request.
 func (w *attempt) reportEdited(ctx context.Context, open *forge.Pull, head string) (Result, error) {
 	reason := fmt.Sprintf("commit %.12s on %s is not ours; merge the pull request, or remove the commit or the branch, and updates go on", head, w.ours)
 	r := w.newResult(Edited, reason)
@@ -243,7 +229,7 @@ func (w *attempt) reportEdited(ctx context.Context, open *forge.Pull, head strin
 		return r, nil
 	}
 	edited := open.Proposal
-	edited.Body = withNotice(withoutDigest(open.Body), reason) // so that removing the branch does not decline the content
+	edited.Body = withNotice(withoutDigest(open.Body), reason) // removing the branch must not decline the content
 	pull, err := w.options.putPull(ctx, open, edited)
 	r.Pull = &pull
 	return r, err

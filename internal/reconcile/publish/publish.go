@@ -1,20 +1,14 @@
-// Package publish makes a branch hold a tree, by one stable pull request for each
-// environment.
+// Package publish makes a branch hold a tree, by one stable pull request for each environment.
 //
-// What the package keeps true:
-//   - It does nothing when the branch holds the tree already: no commit, no pull
-//     request, whatever else has changed.
-//   - It owns the folders that its record names ([RecordFile]), and leaves everything
-//     else byte for byte.
-//   - The same inputs on the same branch give the same commit, so that two that race
-//     do the same. If the forge makes it, there is one commit for them all the same:
-//     what our branch is at is compared by tree, parent and message.
-//   - It moves only branches that carry its trailers. A commit of another author on
-//     its branch stops it, with a notice in the pull request; so does a pull request that
-//     a person has closed, until the content changes.
-//   - The root modules that the output pins clusters to are pushed before the output is
-//     proposed, and what was pinned once stays where clusters find it.
-//   - Killed at any point and called again, it comes to the same end.
+// Invariants:
+//   - It does nothing if the branch already holds the tree.
+//   - It owns the folders in its record ([RecordFile]), and keeps the rest byte for byte.
+//   - The same inputs on the same branch give the same commit, even in concurrent processes.
+//     Commits that the forge makes are compared by tree, parent and message.
+//   - It moves only branches with its trailers. Another author's commit stops it, with a notice; so
+//     does a closed pull request, until the content changes.
+//   - It pushes pinned root modules before it proposes the output, and never removes them.
+//   - After a kill at any point, the next call has the same result.
 package publish
 
 import (
@@ -37,117 +31,111 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// Proposal is what a branch should hold.
+// Proposal is the wanted content of a branch.
 type Proposal struct {
 	Environment string
 	Branch      string // of the GitOps repository
-	Folder      string // in it; "" for the root
-	// Rendered has folders, and files below them only. Those that begin with a dot are put over
-	// what is there, the others take its place.
+	Folder      string // "" for the root
+	// Rendered has only folders at the top. Dot folders overlay the existing ones, others replace
+	// them.
 	Rendered tree.Tree
-	// Modules are the root modules that Rendered pins clusters to; nil if there are none.
+	// Modules are the root modules that Rendered pins; nil for none.
 	Modules  *stackfiles.Modules
 	Inputs   []source.Commit
-	Stopped  []string     // stacks that something beside the inputs stops
+	Stopped  []string     // stopped by something other than the inputs
 	Problems problem.List // that do not stop it
-	// Followed returns what gets to the clusters without a change of the output, for the text of the pull request; nil for
-	// nothing.
+	// Followed returns what reaches clusters without a change of the output; nil for nothing.
 	Followed func() []model.Followed
+	// Costs returns a paragraph about what plans cost that the change from one output to another approves, or "";
+	// nil for none.
+	Costs    func(before, after tree.Tree) string
 	Workload func(target string) string
-	// Chosen is that of [impact.Options].
+	// see [impact.Options]
 	Chosen func(target string) bool
 	Merge  Merge // "" for Manual
-	// Withheld are the caller's reasons why only a person may merge it.
+	// Withheld has the caller's reasons why only a person may merge.
 	Withheld []Withholding
-	// Recheck returns the caller's reasons as they are now. It is called before each
-	// merge; nil for no look.
+	// Recheck returns the current Withheld before each merge; nil skips it.
 	Recheck func(ctx context.Context) ([]Withholding, error)
-	// IsCurrent asks the repositories of the inputs once more, and reports whether the inputs are
-	// still the newest. It is called before a proposal that was made from other inputs is
-	// withdrawn: another daemon may be ahead of this one. nil: they are.
+	// IsCurrent reads the repositories again and reports whether the inputs are the newest; nil
+	// means yes. It is called before a proposal from other inputs is withdrawn, because another
+	// daemon may be ahead.
 	IsCurrent func(ctx context.Context) (bool, error)
-	// CommitsSince returns the commits that an input has and the one that was rendered before,
-	// which is named by its id, has not: for the text of the pull request. nil shows none.
+	// CommitsSince returns an input's commits since the id before, for the body; nil shows none.
 	CommitsSince func(input source.Commit, before string) Commits
-	// Limits are those of the environment; nil for the default ones.
+	// Limits is nil for the defaults.
 	Limits *model.Limits
-	// Acknowledged returns the changes that people have acknowledged though they exceed
-	// the limits, by the names that [Withholding.ChangeID] has. It is asked only where
-	// one does; nil for none.
+	// Acknowledged returns the acknowledged [Withholding.ChangeID]s; nil for none. It is called
+	// only if the limits are exceeded.
 	Acknowledged func() ([]string, error)
-	// LocationChosen reports whether Fairlead itself chose the location, for an environment that is made from
-	// one whose place is established: its first write does not wait for a person.
+	// LocationChosen is set if Fairlead chose the location for a cloned environment. Its first
+	// write needs no person.
 	LocationChosen bool
-	// DeletedHead is the last commit of the output branch before somebody deleted it; "" if nobody is known to have.
+	// DeletedHead is the last commit of a deleted output branch; "" if unknown.
 	DeletedHead string
-	// MovedFrom are folders of the branch that the output was in before: what is there of this
-	// environment, and IsOurs, goes with the change.
+	// MovedFrom has previous folders in the branch, whose output the change removes if IsOurs
+	// agrees.
 	MovedFrom []string
-	IsOurs    func(Written) (bool, error) // nil if there are none
+	// Step is the wave that Rendered is about; nil for none.
+	Step   *Step
+	IsOurs func(Written) (bool, error) // nil without MovedFrom
 }
 
-// Options are the same for all proposals to one repository.
+// Options apply to all proposals to one repository.
 type Options struct {
 	Remote *git.Remote // synced by the caller
 	Forge  forge.Forge
 	Prefix string // of our branches: "fairlead/"
 	Author git.Signature
-	// Through commits the edits of the author; the zero value is the author.
+	// Through commits the author's edits; zero for the author.
 	Through git.Signature
 	Sign    git.Signer // nil for none
-	// Committer makes the commits that are proposed, so that the forge signs them; nil
-	// if we make them.
+	// Committer creates proposed commits, so that the forge signs them; nil for local commits.
 	Committer forge.Committer
-	// Listed are our open pull requests as the caller has listed them in this cycle; nil to list them.
-	// What changes meanwhile is noticed as if it had changed after a listing of our own.
+	// Listed has our open pull requests, listed in this cycle; nil to list them.
 	Listed []forge.Pull
-	Create bool // a branch that does not exist
-	Write  bool // or else only say what would be done
-	// Records are those of outputs; nil to read each anew.
+	Create bool // create a missing branch
+	Write  bool // false for a dry run
+	// Records caches records; nil for no cache.
 	Records *Records
-	// Witness notices another Fairlead that proposes the same; nil for none.
+	// Witness detects another Fairlead that proposes the same; nil for none.
 	Witness *Witness
-	// BeforeEffect is called before each side effect; nil for no call. Tests end the process
-	// there.
+	// BeforeEffect is called before each side effect; may be nil. Tests end the process there.
 	BeforeEffect func(what string)
 }
 
-// State is what has become of a proposal.
+// State is the state of a proposal.
 type State string
 
 // The states of a proposal.
 const (
-	InSync   State = "in-sync"  // the branch holds it
-	Proposed State = "proposed" // a pull request is open
-	Declined State = "declined" // a person closed the pull request
-	Edited   State = "edited"   // a commit of another author is on our branch
-	Foreign  State = "foreign"  // the branch that should be ours is not
-	DryRun   State = "dry-run"  // there would be a change
+	InSync   State = "in-sync"
+	Proposed State = "proposed"
+	Declined State = "declined"
+	Edited   State = "edited"  // our branch has another author's commit
+	Foreign  State = "foreign" // the branch is not ours
+	DryRun   State = "dry-run" // there would be a change
+	// Advancing means that the branch has the output of a wave, and the next one waits.
+	Advancing State = "waiting"
 )
 
-// Result is what has become of a proposal.
+// Result is the result of a publication.
 type Result struct {
 	State  State
-	Reason string // one sentence; "" where the state says it all
-	Head   string // the commit at the head of the output branch
-	Commit string // that proposes the change; "" if there is none
+	Reason string // one sentence, or ""
+	Head   string // of the output branch
+	Commit string // proposed commit; "" for none
 	Pull   *forge.Pull
 	Report impact.Report
-	// Change is the change in one line; "" if nothing changes.
 	Change string
-	// Again reports whether to try again though no reference moves: merging is not possible
-	// yet, or newer inputs are to be read.
+	// Again asks for a retry even if no reference moves: to merge, or to read newer inputs.
 	Again bool
-	// LeftToPeople reports that the pull request waits for a person because the forge cannot merge it as the environment
-	// wants, or does not let us.
+	// LeftToPeople is set if the forge cannot merge as configured, or refuses.
 	LeftToPeople bool
-	// Adoption is how existing files came to be ours.
-	Adoption Adoption
-	// Withheld are the reasons why only a person may merge the pull request.
-	Withheld []Withholding
+	Adoption     Adoption
+	Withheld     []Withholding
 }
 
-// maxRounds bounds how often a publication begins anew because another process was faster.
 const maxRounds = 4
 
 // Publish makes a branch hold a tree, or proposes it.
@@ -171,8 +159,6 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 	return Result{}, err
 }
 
-// isOutdated reports whether an error means that the repository or the forge has changed since
-// it was read: another process was faster.
 func isOutdated(err error) bool {
 	for _, kind := range []error{git.ErrStale, forge.ErrExists, forge.ErrMoved, forge.ErrChanged, forge.ErrNotFound} {
 		if errors.Is(err, kind) {
@@ -182,23 +168,22 @@ func isOutdated(err error) bool {
 	return false
 }
 
-// attempt is one attempt.
 type attempt struct {
 	options Options
 	p       Proposal
-	ours    string // our branch
+	ours    string
 
 	repo      *git.Repository
-	target    string    // the head of the output branch
-	whole     *git.View // what the output branch holds
+	target    string // head of the output branch
+	whole     *git.View
 	next      composed
-	movedFrom []formerFolder // folders of the branch that have output from before
+	movedFrom []formerFolder
 	report    impact.Report
-	changelog []layerCommits // that the change brings
+	changelog []layerCommits
 
 	excess   excess
 	withheld []Withholding
-	first    bool // no record at the place names this environment
+	first    bool // no record in the place names this environment
 }
 
 func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
@@ -209,6 +194,9 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 	}
 	if err := w.findTarget(ctx); err != nil {
 		return Result{}, err
+	}
+	if w.p.Step != nil && w.p.Step.Head != w.target {
+		return Result{State: Advancing, Reason: "the output branch has moved", Head: w.target, Again: true}, nil
 	}
 	var err error
 	w.whole, err = w.repo.View(w.target)
@@ -252,7 +240,6 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 	return w.proposeCommit(ctx, commit)
 }
 
-// composeOutput finds out what the folder is to hold.
 func (w *attempt) composeOutput() (err error) {
 	folder := CleanFolder(w.p.Folder)
 	if folder != "" {
@@ -265,9 +252,12 @@ func (w *attempt) composeOutput() (err error) {
 		now := w.whole.Tree.Sub(folder)
 		w.p.Rendered = expandChanged(w.p.Rendered, now)
 		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs), Stopped: w.p.Stopped}
+		if s := w.p.Step; s != nil {
+			written.Tree, written.Older, written.Advance = s.Target, s.Older, s.Advance
+		}
 		w.next, err = composeFolder(w.options.Records, now, written, w.p.Rendered, w.wasOurs)
 	}
-	if failed := w.whole.Err(); failed != nil { // nothing that was found is certain then
+	if failed := w.whole.Err(); failed != nil { // nothing found is certain
 		return failed
 	}
 	if err != nil {
@@ -276,8 +266,8 @@ func (w *attempt) composeOutput() (err error) {
 	return nil
 }
 
-// commonFolders returns the entries of a folder that must be read to compare it with what was
-// rendered: those that both have, and the folder of the record.
+// commonFolders returns the entries to read for the comparison: common ones, and the record's
+// folder.
 func commonFolders(now, rendered tree.Tree) tree.Tree {
 	var entries []tree.Entry
 	for old, fresh := range tree.ZipChanged(now, rendered) {
@@ -288,8 +278,7 @@ func commonFolders(now, rendered tree.Tree) tree.Tree {
 	return tree.FromEntries(entries)
 }
 
-// expandChanged loads the entries of changed folders of what was rendered: the report and the
-// pack both read them.
+// expandChanged loads changed folders, which both the report and the pack read.
 func expandChanged(rendered, now tree.Tree) tree.Tree {
 	entries, next := slices.Clone(rendered.Entries()), 0
 	for old, fresh := range tree.ZipChanged(now, rendered) {
@@ -304,7 +293,6 @@ func expandChanged(rendered, now tree.Tree) tree.Tree {
 	return rendered.WithEntries(entries)
 }
 
-// findTarget finds the head of the output branch, or makes the branch.
 func (w *attempt) findTarget(ctx context.Context) (err error) {
 	w.target, err = w.repo.FindBranch(w.p.Branch)
 	if err != nil || w.target != "" {
@@ -337,14 +325,12 @@ func (w *attempt) findTarget(ctx context.Context) (err error) {
 	return w.options.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + w.p.Branch, New: w.target})
 }
 
-// restoreCommand returns the command that makes a deleted branch again as it was.
 func (w *attempt) restoreCommand() string {
 	return fmt.Sprintf("git push %s %s:%s", shellWord(w.options.Remote.URL()), w.p.DeletedHead, shellWord(heads+w.p.Branch))
 }
 
 const heads = "refs/heads/"
 
-// newCommit returns the commit that the output branch is to be at.
 func (w *attempt) newCommit() git.Commit {
 	next := replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree)
 	for _, l := range w.movedFrom {
@@ -360,8 +346,7 @@ func (w *attempt) newCommit() git.Commit {
 	return c
 }
 
-// checkName reports a branch that keeps another from being made: Git has no branch
-// a beside a/b.
+// checkName refuses conflicting names: Git cannot have both a and a/b.
 func (w *attempt) checkName(branch string) error {
 	refs, err := w.repo.Refs(heads)
 	if err != nil {

@@ -11,14 +11,15 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/fairlead-io/fairlead/internal/promotion/wave"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// RecordFile is the file that names, in a folder that Fairlead writes, what it owns there.
+// RecordFile names what Fairlead owns in a folder.
 const RecordFile = ".fairlead/output.yaml"
 
-// Record says what a folder was rendered from. There is no time in it: the same
-// input makes the same record.
+// Record describes what a folder was rendered from. It contains no time: the same input gives the
+// same record.
 type Record struct {
 	APIVersion   string    `json:"apiVersion" yaml:"apiVersion"`
 	Kind         string    `json:"kind" yaml:"kind"`
@@ -28,32 +29,37 @@ type Record struct {
 // Written is one environment of a record.
 type Written struct {
 	Environment string `json:"environment" yaml:"environment"`
-	// Folder is where its files are; "" if they are in the folder itself.
+	// Folder contains its files; "" for the record's folder.
 	Folder string `json:"folder,omitempty" yaml:"folder,omitempty"`
-	Tree   string `json:"tree" yaml:"tree"` // the id of what was rendered, as Git has it
-	// Folders are those that are replaced as a whole, and removed once nothing is in
-	// them. There are none in what was written as a whole, to a folder of its own.
+	Tree   string `json:"tree" yaml:"tree"` // Git id of the rendered tree
+	// Folders are replaced as a whole, and removed when empty. There are none if the environment
+	// has a folder of its own.
 	Folders []string `json:"folders,omitempty" yaml:"folders,omitempty"`
 	From    []Input  `json:"from" yaml:"from"`
-	// Stopped are stacks that were not rendered, because another environment had them, or, in what "fairlead
-	// render" has written, because any problem stopped them: they stayed as they were.
+	// Older and Advance are set between waves: Tree and From are the target's.
+	Older   []Older       `json:"older,omitempty" yaml:"older,omitempty"`
+	Advance *wave.Advance `json:"advance,omitempty" yaml:"advance,omitempty"`
+	// Stopped has stacks that were not rendered and stayed unchanged: another environment had them
+	// or, for "fairlead render", a problem stopped them.
 	Stopped []string `json:"stopped,omitempty" yaml:"stopped,omitempty"`
 }
 
-// Input is where a layer came from.
+// Input is the source of a layer.
 type Input struct {
 	Layer  string `json:"layer" yaml:"layer"`
 	Repo   string `json:"repo,omitempty" yaml:"repo,omitempty"`
 	Commit string `json:"commit,omitempty" yaml:"commit,omitempty"`
 	Folder string `json:"folder,omitempty" yaml:"folder,omitempty"`
-	// Moves is set if modules of stacks are read from it that are named by a branch.
+	// Moves is set if stacks use modules from a branch of it.
 	Moves bool `json:"moves,omitempty" yaml:"moves,omitempty"`
+	// Lanes are the commits of the parts of the base that are not of Commit, by lane.
+	Lanes map[string]string `json:"lanes,omitempty" yaml:"lanes,omitempty"`
 }
 
-// BaseLayer is the layer of the base among inputs.
+// BaseLayer is the layer of the base.
 const BaseLayer = "base"
 
-// Input returns where a layer came from, and reports whether the record names it.
+// Input returns the source of a layer, and false if it is not recorded.
 func (w Written) Input(layer string) (in Input, ok bool) {
 	i := slices.IndexFunc(w.From, func(in Input) bool { return in.Layer == layer })
 	if i < 0 {
@@ -62,21 +68,29 @@ func (w Written) Input(layer string) (in Input, ok bool) {
 	return w.From[i], true
 }
 
-// NewRecord makes a record of environments.
+// Revisions returns the revisions that inputs of an environment name.
+func Revisions(environment string, from []Input) source.Revisions {
+	commits := make([]source.Commit, 0, len(from))
+	for _, in := range from {
+		commits = append(commits, source.Commit{Layer: in.Layer, Repo: in.Repo, Commit: in.Commit, Moves: in.Moves})
+	}
+	return source.RecordedRevisions(environment, commits)
+}
+
+// NewRecord returns a record of environments.
 func NewRecord(written ...Written) Record { return Record{"fairlead.io/v1alpha1", "Output", written} }
 
-// Inputs converts commits to the inputs of a record.
+// Inputs converts commits to inputs.
 func Inputs(commits []source.Commit) []Input {
 	inputs := make([]Input, 0, len(commits))
 	for _, c := range commits {
-		inputs = append(inputs, Input{c.Layer, c.Repo, c.Commit, c.Folder, c.Moves})
+		inputs = append(inputs, Input{c.Layer, c.Repo, c.Commit, c.Folder, c.Moves, c.Lanes})
 	}
 	return inputs
 }
 
-// Text returns the text of the record; about is its comment. That of a branch has
-// one environment, with a folder for each of thousands of cluster types: if none of the names
-// needs quotes, those after the first are put in by us.
+// Text encodes the record with a comment. A branch may have thousands of folders: if no name needs
+// quotes, it appends them without the YAML encoder, which is slow.
 func (r Record) Text(about string) ([]byte, error) {
 	var left []string
 	if len(r.Environments) == 1 && len(r.Environments[0].Folders) > 1 {
@@ -99,7 +113,7 @@ func (r Record) Text(about string) ([]byte, error) {
 	return append(text, rest...), err
 }
 
-// needsQuotes reports whether a name may have to be quoted in YAML, or means something else.
+// needsQuotes may report true for names that need none.
 func needsQuotes(name string) bool {
 	switch name {
 	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
@@ -109,10 +123,9 @@ func needsQuotes(name string) bool {
 	return name == "" || name[0] < 'a' || strings.ContainsFunc(name, func(c rune) bool { return !plain(c) })
 }
 
-// recordComment is what the comment of the record in an output says.
 const recordComment = "Written by Fairlead. The folders named here are its own: it replaces them as a whole."
 
-// ReadRecord reads a record.
+// ReadRecord decodes a record.
 func ReadRecord(data []byte) (Record, error) {
 	var r Record
 	if err := yaml.Unmarshal(data, &r); err != nil {
@@ -124,18 +137,16 @@ func ReadRecord(data []byte) (Record, error) {
 	return r, nil
 }
 
-// Records remembers the records that were read last: that of a large fleet takes
-// milliseconds. It may be used concurrently, and the zero value is ready to use; nil
-// remembers nothing.
+// Records caches records, because decoding takes milliseconds. It is safe for concurrent use; nil
+// caches nothing.
 type Records struct {
 	mu    sync.Mutex
 	known map[tree.ID]Record
 }
 
-// maxRecords bounds what is remembered: a record has the names of all cluster types.
 const maxRecords = 32
 
-// ReadIn reads the record in a folder; the zero Record if there is none. That it cannot be read is an
+// ReadIn reads the record in a folder; zero if there is none. An unreadable record is an
 // [ErrBlocked].
 func (m *Records) ReadIn(folder tree.Tree) (Record, error) {
 	file, ok := folder.Lookup(RecordFile)
@@ -149,7 +160,7 @@ func (m *Records) ReadIn(folder tree.Tree) (Record, error) {
 	return r, nil
 }
 
-// Read reads the record in a file. It must not be changed.
+// Read reads a record, which must not be modified.
 func (m *Records) Read(file tree.Entry) (Record, error) {
 	if m == nil {
 		return ReadRecord(file.Data)

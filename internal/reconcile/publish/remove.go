@@ -15,36 +15,32 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// Removal is an output that is to go from a folder of a branch, because its environment has
-// left the control plane, or has its output elsewhere now.
+// Removal is an output to remove, because its environment was deleted or has moved.
 type Removal struct {
 	Environment    string
 	Branch, Folder string // of the GitOps repository
 	Why            string // one sentence, without a full stop
-	// Moved is set if the environment has its output, and its clusters, elsewhere now.
+	// Moved is set if the environment's output and clusters are elsewhere now.
 	Moved bool
-	// IsOurs reports whether what a record names is of this control plane: others may write to
-	// the same repository.
+	// IsOurs reports whether a record is this control plane's: others may use the repository.
 	IsOurs func(Written) (bool, error)
 }
 
 // Removed is the progress of a removal.
 type Removed struct {
-	// Done reports whether there is nothing left to remove.
+	// Done is set if nothing is left to remove.
 	Done bool
-	// Pull is the pull request that removes it, open or closed. Only people merge it.
+	// Pull is the removing pull request, open or closed. Only people merge it.
 	Pull *forge.Pull
-	// Provisioned is the clusters that the output has, and that nothing would manage without it: as long as
-	// there are any, the removal is not proposed.
+	// Provisioned has clusters that would be unmanaged. While there are any, the removal is not
+	// proposed.
 	Provisioned []string
 }
 
-// maxNamed is how many cluster types a removal names.
 const maxNamed = 20
 
-// ProposeRemoval proposes that an output goes, by a pull request that Fairlead never merges.
-// All that the record does not name stays. If there is nothing of ours, or no more, what was
-// proposed is withdrawn. Killed at any point and called again, it comes to the same end.
+// ProposeRemoval proposes to remove an output, by a pull request that Fairlead never merges. It
+// keeps what the record does not name. If nothing is left, it withdraws the proposal.
 func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) {
 	repo, ours := o.Remote.Mirror(), r.branchName(o.Prefix)
 	head, err := repo.FindBranch(r.Branch)
@@ -92,29 +88,26 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 	return Removed{Pull: &pull}, nil
 }
 
-// IsProposed reports whether our branch with the removal is there.
+// IsProposed reports whether our branch with the removal exists.
 func (r Removal) IsProposed(repo *git.Repository, prefix string) bool {
 	_, err := repo.Branch(r.branchName(prefix))
 	return err == nil
 }
 
-// WithdrawRemoval closes the pull request that removes an output, for the output belongs there.
+// WithdrawRemoval closes the pull request, because the output belongs there.
 func WithdrawRemoval(ctx context.Context, o Options, r Removal) error {
 	return Withdraw(ctx, o, r.branchName(o.Prefix), r.Branch, r.trailerLine(), fmt.Sprintf("The output of %s belongs here.", r.Environment))
 }
 
-// branchName returns the name of the branch that proposes the removal. One environment may have
-// left several places.
+// branchName is unique per place: an environment may have left several.
 func (r Removal) branchName(prefix string) string {
 	_, sum, _ := strings.Cut(digestOf(r.Branch, CleanFolder(r.Folder)), ":")
 	return fmt.Sprintf("%schange/removal/%s-%s", prefix, r.Environment, sum[:8])
 }
 
-// trailerLine returns the last line of the messages of our commits.
 func (r Removal) trailerLine() string { return "Fairlead-Removal: " + text.OneLine(r.Environment) }
 
-// pullBody returns the text of the pull request. It says what is removed first. orphans are the
-// components of stacks that were not destroyed.
+// pullBody puts the removal first. orphans counts components of stacks that were not destroyed.
 func (r Removal) pullBody(removed []string, orphans int) string {
 	place := "the root of the branch"
 	if folder := CleanFolder(r.Folder); folder != "" {
@@ -132,8 +125,8 @@ func (r Removal) pullBody(removed []string, orphans int) string {
 	return b.String()
 }
 
-// FindWritten returns what the record in a folder says of an environment's output; nil if
-// there is none, or it is of another environment or control plane.
+// FindWritten returns an environment's record in a folder; nil if missing or another control
+// plane's.
 func FindWritten(view *git.View, folder, environment string, isOurs func(Written) (bool, error)) (*Written, error) {
 	r, err := (*Records)(nil).ReadIn(view.Tree.Sub(CleanFolder(folder)))
 	if err := view.Err(); err != nil {
@@ -148,9 +141,8 @@ func FindWritten(view *git.View, folder, environment string, isOurs func(Written
 	return &r.Environments[0], nil
 }
 
-// withoutOutput returns a branch's tree without what was written to a folder of it, and the
-// names of the folders of cluster types that go. One that the output of another environment is in
-// stays, and so does one that has the folder keep in it.
+// withoutOutput removes written output from a branch's tree, and returns the removed cluster types.
+// Folders with another environment's output or keep stay.
 func withoutOutput(whole tree.Tree, folder string, written Written, keep string) (tree.Tree, []string) {
 	folder = CleanFolder(folder)
 	ours := map[string]bool{}

@@ -11,9 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// MarkStopped puts a notice on the open pull request of an environment that problems stop: it proposes what
-// the control plane said before, which may remove what its files ask for by now. The forge is asked not to
-// merge it by itself. It returns the pull request; nil if none is open.
+// MarkStopped adds a notice to the open pull request of a stopped environment, cancels auto-merge,
+// and returns the pull request; nil for none. It proposes what the files asked for before, so a
+// merge may remove what they ask for now.
 func MarkStopped(ctx context.Context, o Options, environment, branch string, problems problem.List) (open *forge.Pull, err error) {
 	ours := o.Prefix + environment
 	head, err := o.Remote.Mirror().FindBranch(ours)
@@ -44,17 +44,15 @@ func MarkStopped(ctx context.Context, o Options, environment, branch string, pro
 			}
 		}
 		_, err := o.putPull(ctx, &p, marked)
-		if err != nil && !errors.Is(err, forge.ErrChanged) { // it was merged or closed meanwhile
+		if err != nil && !errors.Is(err, forge.ErrChanged) { // merged or closed meanwhile
 			return open, fmt.Errorf("mark pull request %d: %w", p.Number, err)
 		}
 	}
 	return open, nil
 }
 
-// stoppedReason begins the notice on the pull request of an environment that problems stop.
 const stoppedReason = "problems stop its environment"
 
-// stoppedNotice returns the text of the notice.
 func stoppedNotice(problems problem.List) string {
 	n, _ := problems.Count()
 	first, _ := problems.FirstStopping()
@@ -65,5 +63,5 @@ func stoppedNotice(problems problem.List) string {
 	return fmt.Sprintf("%s. It proposes what the files said before: merging it may remove or destroy what they ask for now. %s: %s", stoppedReason, which, codeText(first.String()))
 }
 
-// IsStopped reports whether the body of a pull request says that problems stop its environment.
+// IsStopped reports whether a body has the notice.
 func IsStopped(body string) bool { return strings.HasPrefix(body, noticeBegin+stoppedReason) }

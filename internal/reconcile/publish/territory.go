@@ -10,13 +10,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// maxBelow is how deep below a place other environments' records are looked for.
 const maxBelow = 6
 
-// checkPlace refuses a place that another environment has, by its record: the folder
-// itself, one that it is in, or one below it; also if only upper and lower case differ. A
-// place with a record of this environment is its own. Otherwise this is the first write to
-// the place, which only a person merges.
+// checkPlace refuses a place that another environment's record claims, in its folder, above or
+// below, ignoring case. Only a person merges the first write to a place.
 func (w *attempt) checkPlace() error {
 	folder := CleanFolder(w.p.Folder)
 	own, err := HasRecord(w.options.Records, w.whole.Tree.Sub(folder), w.p.Environment)
@@ -33,8 +30,8 @@ func (w *attempt) checkPlace() error {
 	return w.checkSpelling()
 }
 
-// checkSpelling refuses a branch whose name differs only in upper and lower case from one
-// in which another environment has the place: some servers and checkouts take them for one.
+// checkSpelling refuses a branch that differs only in case from a taken one: some servers and
+// checkouts confuse them.
 func (w *attempt) checkSpelling() error {
 	refs, err := w.repo.Refs(heads)
 	if err != nil {
@@ -56,7 +53,6 @@ func (w *attempt) checkSpelling() error {
 	return nil
 }
 
-// checkTaken refuses a branch in which the place belongs to another environment.
 func (w *attempt) checkTaken(branch string, view *git.View) error {
 	owner := otherOwner(w.options.Records, view.Tree, w.p.Environment, "", splitFolder(w.p.Folder), 0)
 	if err := view.Err(); err != nil || owner.Environment == "" {
@@ -67,7 +63,6 @@ func (w *attempt) checkTaken(branch string, view *git.View) error {
 		locationName(branch, owner.Folder), owner.Environment, w.p.Environment)
 }
 
-// locationName returns how people call a folder of a branch.
 func locationName(branch, folder string) string {
 	if folder == "" {
 		return "branch " + branch
@@ -81,14 +76,14 @@ func HasRecord(records *Records, folder tree.Tree, environment string) (bool, er
 	return slices.ContainsFunc(r.Environments, func(w Written) bool { return w.Environment == environment }), err
 }
 
-// splitFolder returns the names on the way to a folder; none for the root.
+// splitFolder returns the path's names; none for the root.
 func splitFolder(folder string) []string {
 	return strings.FieldsFunc(CleanFolder(folder), func(r rune) bool { return r == '/' })
 }
 
-// otherOwner returns the environment, other than this one, whose record is in a folder, in one on the
-// way down from it, in any case, or below the end of the way; the zero value if there is none. The
-// owner of a record that cannot be read is unknown. deeper is how far below the end t is.
+// otherOwner returns another environment's record in t, on the way down (ignoring case), or below
+// its end; zero for none. An unreadable record's owner is unknown. deeper counts levels below the
+// end.
 func otherOwner(records *Records, t tree.Tree, environment, folder string, way []string, deeper int) Written {
 	r, err := records.ReadIn(t)
 	if err != nil {

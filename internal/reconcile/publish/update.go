@@ -5,10 +5,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// onlyUpdates reports whether a commit merges the branch that ours is proposed to into
-// ours and does nothing else, as a forge's button "Update branch" does, be it again and
-// again. A merge that brings in another branch, or chooses what Git would not have
-// chosen, is a person's work.
+// onlyUpdates reports whether a commit only merges the base branch into ours, even repeatedly, as a
+// forge's button "Update branch" does. Merges of other branches, or with other content, are a
+// person's work.
 func (o ownership) onlyUpdates(c git.CommitInfo) (bool, error) {
 	for range maxBranchCommits {
 		if len(c.Parents) != 2 {
@@ -29,8 +28,8 @@ func (o ownership) onlyUpdates(c git.CommitInfo) (bool, error) {
 	return false, nil
 }
 
-// isUpdate reports whether a merge of two parents holds what each of them has changed,
-// and nothing else. Where both have changed a file, only a person can decide.
+// isUpdate reports whether a merge holds exactly what both parents changed. If both changed a file,
+// only a person can decide.
 func (o ownership) isUpdate(c git.CommitInfo) (bool, error) {
 	base, err := o.repo.MergeBase(c.Parents[0], c.Parents[1])
 	if err != nil {

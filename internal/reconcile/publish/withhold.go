@@ -10,31 +10,30 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Withholding is a reason why only a person may merge a proposal. While there is one,
-// the pull request is kept up to date, and Fairlead neither merges it nor leaves
-// auto-merge set, whatever the environment's merge setting is.
+// Withholding is a reason why only a person may merge a proposal. Fairlead keeps the pull request
+// up to date, but neither merges it nor leaves auto-merge on.
 type Withholding struct {
 	Cause  Cause
-	Reason string // one sentence, for the status, the page and the top of the pull request
-	Label  string // that the pull request has while this holds; "" for none
-	// ChangeID names the change for fairlead approve --removals, after which this
-	// does not withhold it; "" if it is not for that command to end.
+	Reason string // one sentence, for status, page and pull request
+	Label  string // label of the pull request; "" for none
+	// ChangeID identifies the change for fairlead approve --removals, which ends the withholding;
+	// "" if that cannot.
 	ChangeID string
 }
 
 // Cause is why a proposal is withheld.
 type Cause string
 
-// The causes.
+// The causes of a withholding.
 const (
-	CauseHold     Cause = "hold"     // an operator holds the environment
-	CauseFreeze   Cause = "freeze"   // a freeze covers the environment
-	CauseRemovals Cause = "removals" // it removes more than its limits allow
-	CauseChanges  Cause = "changes"  // it changes more than its limits allow
-	CauseLocation Cause = "place"    // the output goes to a place for the first time
+	CauseHold     Cause = "hold"
+	CauseFreeze   Cause = "freeze"
+	CauseRemovals Cause = "removals"
+	CauseChanges  Cause = "changes"
+	CauseLocation Cause = "place" // first output to a place
 )
 
-// ExceededLimit returns which of the environment's limits a proposal exceeds; "" if none.
+// ExceededLimit returns the exceeded limit; "" if none.
 func ExceededLimit(all []Withholding) string {
 	for _, w := range all {
 		if w.Cause == CauseRemovals || w.Cause == CauseChanges {
@@ -44,8 +43,6 @@ func ExceededLimit(all []Withholding) string {
 	return ""
 }
 
-// findWithholdings returns all reasons why only a person may merge what is proposed: the
-// caller's, and those that the change itself shows.
 func (w *attempt) findWithholdings() []Withholding {
 	all := slices.Concat(w.p.Withheld, w.excess.causes)
 	switch {
@@ -64,7 +61,6 @@ func (w *attempt) findWithholdings() []Withholding {
 	return all
 }
 
-// pullLabels returns the labels of the pull request, sorted.
 func (w *attempt) pullLabels() []string {
 	var labels []string
 	if w.next.promotes {
@@ -79,7 +75,6 @@ func (w *attempt) pullLabels() []string {
 	return slices.Compact(labels)
 }
 
-// writeWaiting writes who merges the pull request, and why it waits for a person.
 func (w *attempt) writeWaiting(b *strings.Builder) {
 	b.WriteString("\n### Waiting for\n\n")
 	if len(w.withheld) == 0 {
@@ -95,18 +90,15 @@ func (w *attempt) writeWaiting(b *strings.Builder) {
 	}
 }
 
-// isForAcknowledgement reports whether a reason is one that a person can acknowledge.
 func (w *attempt) isForAcknowledgement() bool {
 	return slices.ContainsFunc(w.withheld, func(h Withholding) bool { return h.ChangeID != "" })
 }
 
-// acknowledgeCommand returns the command that acknowledges the change.
 func (w *attempt) acknowledgeCommand() string {
 	return fmt.Sprintf("fairlead approve %s %s --removals", shellWord(w.p.Environment), w.excess.change)
 }
 
-// cancelAutoMerge takes back what an earlier proposal asked the forge for: it would
-// merge the next push as well. It comes before that push.
+// cancelAutoMerge must come before the next push, which auto-merge would merge too.
 func (w *attempt) cancelAutoMerge(ctx context.Context, open *forge.Pull) error {
 	if len(w.withheld) == 0 || open == nil {
 		return nil
@@ -114,7 +106,6 @@ func (w *attempt) cancelAutoMerge(ctx context.Context, open *forge.Pull) error {
 	return w.options.cancelAutoMerge(ctx, open.Number)
 }
 
-// cancelAutoMerge has the forge not merge a pull request by itself.
 func (o Options) cancelAutoMerge(ctx context.Context, number int) error {
 	merger, ok := o.Forge.(forge.Merger)
 	if !ok {
@@ -128,7 +119,6 @@ func (o Options) cancelAutoMerge(ctx context.Context, number int) error {
 	return err
 }
 
-// reportWithheld leaves a proposal to people, and says why.
 func (w *attempt) reportWithheld(r Result) Result {
 	var reasons []string
 	for _, h := range w.withheld {

@@ -2,19 +2,18 @@ package publish
 
 import "sync"
 
-// Witness knows where this process has left the branches that it proposes from, so that it notices another Fairlead, with
-// a data folder of its own, that proposes from them too. The zero value knows of no branch, and nil notices nothing. It is
-// safe for use by several goroutines.
+// Witness remembers where this process left its branches, to detect another Fairlead with its own
+// data folder. The zero value is ready; nil detects nothing. It is safe for concurrent use.
 type Witness struct {
-	// Tell is called once, with the first commit of another Fairlead and its branch.
+	// Tell is called once, with the first foreign commit and its branch.
 	Tell func(branch, commit string)
 
 	mu   sync.Mutex
-	left map[string]string // commits by branch; "" for a branch that was not there
+	left map[string]string // commits by branch; "" for a missing branch
 	told bool
 }
 
-// noticeCommit notes where a branch is. made reports whether Fairlead has made the commit.
+// noticeCommit notes a branch's position. made reports whether a Fairlead made the commit.
 func (t *Witness) noticeCommit(branch, commit string, made bool) {
 	if t == nil {
 		return
@@ -29,7 +28,6 @@ func (t *Witness) noticeCommit(branch, commit string, made bool) {
 	t.noteCommit(branch, commit)
 }
 
-// leaveBranch notes that this process has a branch be at a commit.
 func (t *Witness) leaveBranch(branch, commit string) {
 	if t == nil {
 		return
@@ -39,7 +37,6 @@ func (t *Witness) leaveBranch(branch, commit string) {
 	t.noteCommit(branch, commit)
 }
 
-// forgetBranch has it not known where a branch is.
 func (t *Witness) forgetBranch(branch string) {
 	if t == nil {
 		return

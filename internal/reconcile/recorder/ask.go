@@ -11,11 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// errNoStore is the error for a question to a store that is not open.
 var errNoStore = errors.New("the ledger is not stored")
 
-// Ask calls question with the store, which lacks what was reported within the last second. The error
-// is that of question, or says why there is no store.
+// Ask calls question with the store, which may lack the reports of the last second. The error is
+// that of question, or explains the missing store.
 func (r *Recorder) Ask(ctx context.Context, question func(*ledgerdb.Store) error) error {
 	r.flushing.Lock()
 	store := r.store
@@ -26,15 +25,15 @@ func (r *Recorder) Ask(ctx context.Context, question func(*ledgerdb.Store) error
 	return question(store)
 }
 
-// FindSituations returns how each expected cluster stands to what is wanted, and why.
+// FindSituations returns the situation of each expected cluster.
 func (r *Recorder) FindSituations(w ledger.Wanted, outputs *ledger.Outputs) []ledger.Situation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ledger.FindSituations(w, outputs, r.options.Now())
 }
 
-// FindTargets returns the revisions that what applies the output to the clusters of an environment is at, or works on, and
-// the folders that it applies, each once: those of cluster types, others, and "" for all of the output.
+// FindTargets returns an environment's distinct target revisions and applied folders: cluster
+// types, others, and "" for the whole output.
 func (r *Recorder) FindTargets(environment string) (revisions, folders []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,8 +51,7 @@ func (r *Recorder) FindTargets(environment string) (revisions, folders []string)
 	return slices.Sorted(maps.Keys(targets)), slices.Sorted(maps.Keys(seen))
 }
 
-// FindEnvironments returns the environments that clusters have named, each once, "" among them, in the
-// order in which their first clusters were first in touch.
+// FindEnvironments returns the clusters' distinct environments, including "", by first contact.
 func (r *Recorder) FindEnvironments() (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,8 +63,7 @@ func (r *Recorder) FindEnvironments() (names []string) {
 	return names
 }
 
-// FindRetired returns the clusters of an environment that are no longer expected, in the order in which
-// they were first in touch.
+// FindRetired returns clusters that are no longer expected, by first contact.
 func (r *Recorder) FindRetired(environment string) (all []ledger.Cluster) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,23 +75,21 @@ func (r *Recorder) FindRetired(environment string) (all []ledger.Cluster) {
 	return all
 }
 
-// FindRuns returns what the objects of two environments run: see [ledger.Ledger.FindRuns].
+// FindRuns calls [ledger.Ledger.FindRuns].
 func (r *Recorder) FindRuns(environment, other string) []ledger.Runs {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ledger.FindRuns(environment, other)
 }
 
-// FindDrift returns what differs on the clusters of an environment from what is wanted: see
-// [ledger.Ledger.FindDrift].
+// FindDrift calls [ledger.Ledger.FindDrift].
 func (r *Recorder) FindDrift(environment string, wanted []ledger.WantedObject) []ledger.Drift {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ledger.FindDrift(environment, wanted)
 }
 
-// VisitObjects calls visit with what each object of the clusters of an environment says, while nothing is
-// reported: see [ledger.Ledger.VisitObjects].
+// VisitObjects calls [ledger.Ledger.VisitObjects]. Reports wait meanwhile.
 func (r *Recorder) VisitObjects(environment string, visit func(c *ledger.Cluster, object string, s ledger.State, since time.Time)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,17 +6,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// maxLate is how many late spans of an object are held while its store is away. The oldest ones are given
-// up first.
+// maxLate limits the held late spans of an object; the oldest are dropped.
 const maxLate = 32
 
-// addLate adds a span that is to be put between those that are stored.
 func (c *changes) addLate(s ledger.LateSpan) {
 	all := append(c.late[s.Object], s.Span)
 	c.late[s.Object] = all[max(len(all)-maxLate, 0):]
 }
 
-// hasLate reports whether spans of a cluster are to be put between those that are stored.
 func (c *changes) hasLate(cluster string) bool {
 	for o := range c.late {
 		if o.Cluster == cluster {
@@ -26,8 +23,8 @@ func (c *changes) hasLate(cluster string) bool {
 	return false
 }
 
-// putLate puts the late spans between those that are stored by now, and writes what that changes. Hardly
-// ever there are any: the ordinary path costs nothing for them.
+// putLate inserts late spans into the stored ones. There are rarely any, so the normal path is
+// cheap.
 func (r *Recorder) putLate(ctx context.Context, write func(context.Context) (bool, error)) error {
 	r.mu.Lock()
 	objects := ledger.SortObjects(r.pending.late)
@@ -45,8 +42,7 @@ func (r *Recorder) putLate(ctx context.Context, write func(context.Context) (boo
 	return err
 }
 
-// putLateOf puts the late spans of an object between those that are stored. Those of an object that has
-// changed meanwhile wait for the next time.
+// putLateOf inserts late spans, unless the object has changed meanwhile; then they wait.
 func (r *Recorder) putLateOf(ctx context.Context, o ledger.Object) error {
 	r.mu.Lock()
 	late := r.pending.late[o]
@@ -68,7 +64,7 @@ func (r *Recorder) putLateOf(ctx context.Context, o ledger.Object) error {
 	}
 	delete(r.pending.late, o)
 	writes, ok := r.ledger.PutBetween(o, stored, late)
-	if !ok { // another process has stored more of it, and what is held is received again
+	if !ok { // another process stored more, and held contacts will be received again
 		return nil
 	}
 	r.pending.add(ledger.Receipt{Writes: writes})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,19 +12,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
-// longestInterval bounds how long the next event of a cluster may be away, by its own words.
+// longestInterval limits the interval that an event announces.
 const longestInterval = 24 * time.Hour
 
-// Add takes in an event of a cluster, and reports whether it is news: see [observe.Inbox.Add]. That an
-// event is not stored yet is no error.
+// Add applies an event without waiting for the store, and reports whether it is news: the state changed, or the object
+// was silent for long. With [observe.ErrNameProven] and the like it does not count.
 func (r *Recorder) Add(e observe.Event) (news bool, err error) {
-	return r.addEvent(e, r.options.Now())
-}
-
-func (r *Recorder) addEvent(e observe.Event, received time.Time) (news bool, err error) {
 	receipt, news := r.Receive(ledger.Contact{
 		Name: e.Cluster, Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType}, Unproven: !e.Proven,
-		Every: min(e.FindInterval(), longestInterval), Received: received,
+		Every: min(e.FindInterval(), longestInterval), Received: r.options.Now(),
 	}, []ledger.Report{e.Report()})
 	switch receipt.Admission {
 	case ledger.Unproven:
@@ -39,27 +34,12 @@ func (r *Recorder) addEvent(e observe.Event, received time.Time) (news bool, err
 	return news, nil
 }
 
-// Import takes in what an Inbox has, as if it had just been reported, if the store has nothing.
-func (r *Recorder) Import(from *observe.Inbox) {
-	r.mu.Lock()
-	isKnown := r.unread != nil || len(r.ledger.Clusters()) > 0
-	r.mu.Unlock()
-	if isKnown {
-		return
-	}
-	events := from.Events()
-	slices.SortFunc(events, func(a, b observe.Event) int { return a.When.Compare(b.When) })
-	for _, e := range events {
-		_, _ = r.addEvent(e, e.When) // the Inbox has admitted it
-	}
-}
-
-// Reports returns what clusters report: see [observe.Inbox.Reports].
+// Reports returns the reports of clusters: see [observe.ReportSource].
 func (r *Recorder) Reports(mine func(observe.Event) (current, ok bool)) []rollout.Report {
 	return observe.SelectReports(r.events(), mine)
 }
 
-// events returns an event for each object: that of its state.
+// events returns one event per object, with its state.
 func (r *Recorder) events() []observe.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +62,7 @@ func (r *Recorder) events() []observe.Event {
 	return all
 }
 
-// FindLoss returns the last loss of reports: see [observe.Inbox.FindLoss].
+// FindLoss returns the last loss of reports: see [observe.ReportSource].
 func (r *Recorder) FindLoss(environment string, since time.Time) (observe.Loss, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,8 +77,7 @@ func (r *Recorder) FindLoss(environment string, since time.Time) (observe.Loss, 
 	return found, ok && !found.Time.Before(since)
 }
 
-// addLoss remembers that reports of an environment were lost; of any, if it is "". r.mu is held, or
-// nobody else has r yet.
+// addLoss notes a loss in an environment; "" means any. It requires r.mu or exclusive access.
 func (r *Recorder) addLoss(environment, reason string) {
 	r.losses[environment] = observe.Loss{Environment: environment, Time: r.options.Now(), Reason: reason}
 }
@@ -109,18 +88,16 @@ const (
 	lostReason  = "the ledger was damaged, and a new one has begun"
 )
 
-// nameAside returns the name that a damaged store gets.
 func (r *Recorder) nameAside() string {
 	return r.options.Path + asideInfix + r.options.Now().UTC().Format(asideLayout)
 }
 
-// findLostStores remembers the last time that a damaged store was moved aside, by this process or one
-// before.
+// findLostStores notes when a damaged store was last moved aside, by any process.
 func (r *Recorder) findLostStores() {
 	if r.options.Path == "" {
 		return
 	}
-	entries, _ := os.ReadDir(filepath.Dir(r.options.Path)) // without any, there is none
+	entries, _ := os.ReadDir(filepath.Dir(r.options.Path)) // no folder, no stores
 	for _, e := range entries {
 		stamp, ours := strings.CutPrefix(e.Name(), filepath.Base(r.options.Path)+asideInfix)
 		at, err := time.Parse(asideLayout, stamp)
@@ -130,7 +107,7 @@ func (r *Recorder) findLostStores() {
 	}
 }
 
-// refuse remembers that there was no room for what a cluster has reported. r.mu is held.
+// refuse requires r.mu.
 func (r *Recorder) refuse(environment string) {
 	r.addLoss(environment, fmt.Sprintf("%d objects report, and there is no room for more", r.ledger.CountObjects()))
 }

@@ -7,15 +7,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// FindRevisions returns the revisions that clusters without an agent report, each once.
+// FindRevisions returns the distinct revisions from clusters without an agent.
 func (r *Recorder) FindRevisions() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ledger.FindRevisions(r.options.Now())
 }
 
-// PlaceClusters decides to which environments the clusters without an agent belong: see
-// [ledger.Ledger.PlaceClusters].
+// PlaceClusters calls [ledger.Ledger.PlaceClusters].
 func (r *Recorder) PlaceClusters(origins map[string][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,9 +24,8 @@ func (r *Recorder) PlaceClusters(origins map[string][]string) {
 	}
 }
 
-// SetListed has clusters of an environment known that are expected by name, with their types, and which only count if closed
-// names a list, as "Kind/name". They are not
-// stored: Git has them.
+// SetListed sets the types of clusters expected by name. If closed names a list, as "Kind/name",
+// only these count. They are not stored: Git has them.
 func (r *Recorder) SetListed(environment string, types map[string]string, closed string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,21 +35,19 @@ func (r *Recorder) SetListed(environment string, types map[string]string, closed
 	r.listed[environment] = types
 	before := r.membership.FindClosed(environment)
 	if closed == before.Subject && (closed == "" || maps.Equal(types, before.Types)) {
-		return // each round says it of each environment
+		return // called for each environment in each round
 	}
 	r.setMembership(r.membership.WithClosed(environment, ledger.ClosedList{Subject: closed, Types: types}))
 }
 
-// FindListed returns the types of the clusters of an environment that are expected by name, as SetListed
-// has told them last. They must not be changed.
+// FindListed returns the types of clusters expected by name, which must not be modified.
 func (r *Recorder) FindListed(environment string) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.listed[environment]
 }
 
-// SetRetired has clusters no longer expected that people have retired, by name, at a time, and ends what
-// is known of those that are no longer expected: see [ledger.Retirement].
+// SetRetired sets when people retired clusters, and closes retired ones: see [ledger.Retirement].
 func (r *Recorder) SetRetired(times map[string]time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,14 +59,14 @@ func (r *Recorder) SetRetired(times map[string]time.Time) {
 	}
 }
 
-// SetBound has clusters belong to no other environments than those that their keys are bound to, by name.
+// SetBound sets the environments that keys are bound to, by cluster.
 func (r *Recorder) SetBound(environments map[string][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.setMembership(r.membership.WithBound(environments))
 }
 
-// FindExcluded returns the names of the clusters that report an output of an environment, and do not count in it.
+// FindExcluded returns the clusters that report an environment's output without counting there.
 func (r *Recorder) FindExcluded(environment string) (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,14 +78,14 @@ func (r *Recorder) FindExcluded(environment string) (names []string) {
 	return names
 }
 
-// Membership returns the environments that clusters may count in.
+// Membership returns the current membership.
 func (r *Recorder) Membership() ledger.Membership {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.membership
 }
 
-// setMembership decides which environments clusters may count in. r.mu is held.
+// setMembership requires r.mu.
 func (r *Recorder) setMembership(m ledger.Membership) {
 	r.membership = m
 	r.ledger.SetMembership(m)
@@ -99,8 +95,7 @@ func (r *Recorder) setMembership(m ledger.Membership) {
 	}
 }
 
-// SetAdopted has clusters take the place of others that were built in their place: see
-// [ledger.Ledger.SetAdopted].
+// SetAdopted calls [ledger.Ledger.SetAdopted].
 func (r *Recorder) SetAdopted(times map[string]time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

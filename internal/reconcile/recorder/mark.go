@@ -3,9 +3,9 @@ package recorder
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -14,23 +14,22 @@ import (
 )
 
 const (
-	// maxMarked is how many clusters a mark names.
 	maxMarked = 5
-	// markInterval is how often a mark is written that says nothing but a later time.
+	// markInterval limits writes for a later time alone.
 	markInterval = time.Minute
-	// markTolerance is by how much a store may be behind its mark: a process that is killed has not
-	// stored its last contacts.
+	// markTolerance is how far a store may lag behind its mark: a killed process has not stored its
+	// last contacts.
 	markTolerance = 5 * time.Minute
 )
 
-// mark is what a store is known by, in a file beside it: a store that was emptied, exchanged, or
-// restored from a backup does not have what the mark says.
+// mark identifies a store, in a file next to it, to detect one that was emptied, exchanged or
+// restored from a backup.
 type mark struct {
-	Clusters []markedCluster `json:"clusters"` // the oldest ones
+	Clusters []markedCluster `json:"clusters"` // the oldest
 	LastSeen time.Time       `json:"lastSeen"` // of all
-	// Resumed is when a cluster was in touch after an outage: see [ledger.Retirement].
+	// Resumed is the first contact after an outage: see [ledger.Retirement].
 	Resumed time.Time `json:"resumed,omitzero"`
-	// Loss is the last loss that was found; nil for none.
+	// Loss is the last loss; nil for none.
 	Loss *observe.Loss `json:"loss,omitempty"`
 }
 
@@ -39,7 +38,7 @@ type markedCluster struct {
 	FirstSeen time.Time `json:"firstSeen"`
 }
 
-// newMark returns the mark of a store that has these clusters, the oldest first.
+// newMark requires the clusters by first contact.
 func newMark(all []*ledger.Cluster) mark {
 	var m mark
 	for _, c := range all {
@@ -53,7 +52,7 @@ func newMark(all []*ledger.Cluster) mark {
 	return m
 }
 
-// describeLoss returns why a store with these clusters is not the marked one; "" if it may be.
+// describeLoss returns why a store does not match the mark; "" if it may.
 func (m mark) describeLoss(stored *ledger.Ledger) string {
 	all := stored.Clusters()
 	isThere := func(marked markedCluster) bool {
@@ -73,8 +72,8 @@ func (m mark) describeLoss(stored *ledger.Ledger) string {
 	return ""
 }
 
-// readMark reads the mark of the last process, if there is one. One that cannot be read counts as a
-// loss: nobody knows what the store had.
+// readMark reads the last mark. An unreadable one counts as a loss, because the previous content is
+// unknown.
 func (r *Recorder) readMark() {
 	if r.options.Mark == "" {
 		return
@@ -93,13 +92,13 @@ func (r *Recorder) readMark() {
 	}
 }
 
-// ReadMark reads the mark of the process that writes, so that FindLoss knows which losses that has found.
+// ReadMark reads the mark of the writing process, for FindLoss.
 func (r *Recorder) ReadMark(path string) {
 	r.options.Mark = path
 	r.readMark()
 }
 
-// updateMark has the mark say what the store has by now. r.flushing is held.
+// updateMark requires r.flushing.
 func (r *Recorder) updateMark() {
 	r.mu.Lock()
 	next := newMark(r.ledger.Clusters())
@@ -113,15 +112,33 @@ func (r *Recorder) updateMark() {
 	r.writeMark()
 }
 
-// writeMark writes the mark to its file. What could not be written is tried again with the next change.
+// writeMark writes the mark. After a failure, the next change retries.
 func (r *Recorder) writeMark() {
 	r.unmarked = false
 	if r.options.Mark == "" {
 		return
 	}
-	err := observe.ReplaceFile(r.options.Mark, func(w io.Writer) error { return json.NewEncoder(w).Encode(r.mark) })
+	text, err := json.Marshal(r.mark)
+	if err == nil {
+		err = replaceFile(r.options.Mark, text)
+	}
 	if err != nil {
 		r.unmarked = true
 		r.options.Logger.Warn("the mark of the ledger could not be written: a store that is lost may not be noticed at the next start", "error", err)
 	}
+}
+
+// replaceFile writes a file atomically, and syncs it first.
+func replaceFile(path string, text []byte) error {
+	out, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(out.Name()) }() // gone after success
+	_, err = out.Write(text)
+	err = errors.Join(err, out.Sync(), out.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(out.Name(), path)
 }

@@ -3,14 +3,12 @@ package recorder
 import "time"
 
 const (
-	// behindAfter is how old what is not stored may be before agents are asked to report less often.
+	// behindAfter is the age of unstored changes that slows agents down.
 	behindAfter = 2 * time.Second
-	// slowestPace is how often they are asked to report at the least.
 	slowestPace = 5 * time.Minute
 )
 
-// FindPace returns how often an agent should report that does so in a time: half as often while the store
-// does not keep up.
+// FindPace returns the interval for an agent: twice its own while the store lags.
 func (r *Recorder) FindPace(every time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

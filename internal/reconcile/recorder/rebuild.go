@@ -9,17 +9,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
 )
 
-// Rebuilt is what was read from an output branch.
+// Rebuilt summarizes what was read from an output branch.
 type Rebuilt struct {
 	Environment string `json:"environment"`
-	Outputs     int    `json:"outputs"` // its commits
-	// ClusterTypes and Assignments are those that the newest of them has.
+	Outputs     int    `json:"outputs"`
+	// ClusterTypes and Assignments are those of the newest output.
 	ClusterTypes int `json:"clusterTypes"`
 	Assignments  int `json:"assignments"`
 }
 
-// RebuildOutputs reads from the output branches of all environments what clusters should run, and puts
-// it into a store in the place of what that has, whole or not at all. Other processes may use the store.
+// RebuildOutputs replaces the stored wanted state by that of the output branches, in one
+// transaction. Other processes may use the store.
 func RebuildOutputs(ctx context.Context, store *ledgerdb.Store, branches []wanted.Branch) ([]Rebuilt, error) {
 	var all []ledgerdb.Outputs
 	var done []Rebuilt
@@ -36,7 +36,6 @@ func RebuildOutputs(ctx context.Context, store *ledgerdb.Store, branches []wante
 	return done, store.ReplaceOutputs(ctx, all)
 }
 
-// readOutputs returns all outputs of an environment.
 func readOutputs(ctx context.Context, b wanted.Branch) (ledgerdb.Outputs, Rebuilt, error) {
 	o, r := newOutputs(b, ""), Rebuilt{Environment: b.Environment}
 	head, err := b.FindHead()
@@ -48,7 +47,7 @@ func readOutputs(ctx context.Context, b wanted.Branch) (ledgerdb.Outputs, Rebuil
 		return o, r, err
 	}
 	reader := wanted.NewReader(b, wanted.Known{})
-	targets := map[string]map[string]bool{} // by cluster type
+	targets := map[string]map[string]bool{}
 	for _, commit := range news.Commits {
 		c, err := reader.ReadChange(ctx, commit)
 		if err != nil {
@@ -64,7 +63,6 @@ func readOutputs(ctx context.Context, b wanted.Branch) (ledgerdb.Outputs, Rebuil
 	return o, r, nil
 }
 
-// applyChange brings the deployment targets of cluster types to where they are after a change.
 func applyChange(targets map[string]map[string]bool, c ledger.OutputChange) {
 	for _, f := range c.Folders {
 		switch {

@@ -1,10 +1,8 @@
-// Package recorder takes what clusters report, and what they should run, into the ledger, and keeps the
-// ledger's store up to date.
+// Package recorder applies reports and wanted state to the ledger, and keeps its store up to date.
 //
-// What the package keeps true: a report counts at once, and is stored soon after; what a store cannot
-// take is held, bounded by the number of objects, until it can; a store that is away, damaged or of a
-// newer program is named by [Recorder.Check], and tried again. What was stored and could not be read, or
-// is lost, is reported by [Recorder.FindLoss], so that nothing is decided by what is left.
+// A report counts at once and is stored soon. Changes that the store cannot take are held, limited
+// by the number of objects. [Recorder.Check] explains an unusable store, which is retried.
+// [Recorder.FindLoss] reports lost data, so that nothing is decided by the rest.
 package recorder
 
 import (
@@ -28,87 +26,82 @@ import (
 )
 
 const (
-	// maxObjects bounds how many objects are known, and so the memory: about 150 bytes each.
+	// maxObjects limits objects, and so memory: about 150 bytes each.
 	maxObjects = 500_000
-	// flushInterval is how often changes are written, and maxPending how many of them are written at
-	// once.
+	// flushInterval is the interval of writes, and maxPending triggers one earlier.
 	flushInterval = time.Second
 	maxPending    = 2000
-	// seenInterval is how often it is written that clusters were in touch and have changed nothing.
+	// seenInterval is the interval of writes for contacts without changes.
 	seenInterval = 30 * time.Second
-	// retryAfter is how long a store is left alone that could not be written.
+	// retryAfter is the pause after a failed write.
 	retryAfter = 10 * time.Second
 )
 
 // Options configures a Recorder.
 type Options struct {
-	// Path is the file of the store; it need not be there.
+	// Path is the file of the store, created if missing.
 	Path string
-	// Mark is the file by which a store is known that was emptied, exchanged, or restored from a
-	// backup since it was last used; "" for none.
+	// Mark is the file that identifies the store, to detect its loss; "" for none.
 	Mark string
-	// Postgres returns the address of the PostgreSQL that is the store in the place of Path; nil if
-	// there is none. Other processes may write to it.
+	// Postgres returns the address of a PostgreSQL store that replaces Path; nil for none. Other
+	// processes may write to it.
 	Postgres func() (string, error)
-	// Changed is called when what is known has changed by what a store has: because it was read, or
-	// because other processes have written to it. nil if nothing has to be done then.
+	// Changed is called after the store has changed what is known; may be nil.
 	Changed func()
-	// Keep is how long the past is kept; the zero Keep keeps all.
+	// Keep has retention times; zero keeps everything.
 	Keep    ledgerdb.Keep
 	Metrics *metrics.Metrics // nil for none
-	// Retire is for how long a cluster is silent that is no longer expected; 0 for ever.
+	// Retire is the silence that retires a cluster; 0 for never.
 	Retire time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Recorder has the ledger of all clusters. Any number of goroutines may use it.
+// Recorder has the ledger of all clusters. It is safe for concurrent use.
 type Recorder struct {
 	options Options
-	since   time.Time     // it listens; zero for always
-	full    chan struct{} // told when there are many changes
-	upkeep  upkeep        // of Run
+	since   time.Time     // start of listening; zero for always
+	full    chan struct{} // signals many changes
+	upkeep  upkeep
 	told    toldOutputs
 
 	flushing sync.Mutex      // guards the next five
-	store    *ledgerdb.Store // nil if it could not be opened
-	replaced bool            // whether a damaged store makes room for a new one, which is not open yet
-	restored bool            // whether the store was seen to have lost what was written last
+	store    *ledgerdb.Store // nil if not open
+	replaced bool            // a new store must replace a damaged one
+	restored bool            // the store lost what was written last
 	mark     mark
-	unmarked bool // whether the mark is not written
+	unmarked bool // the mark must be written
 
 	mu         sync.Mutex
 	ledger     *ledger.Ledger
 	pending    changes
-	seen       map[string]bool      // clusters, by ID, of which only the last contact is to be written
-	written    time.Time            // when that was last done
-	flushed    time.Time            // when all was stored that was known then
-	failure    error                // why the store is not up to date
-	failed     time.Time            // when it was last tried
-	retired    map[string]time.Time // by people, by name
-	adopted    map[string]time.Time // by people, by name
+	seen       map[string]bool // clusters with only a new contact, by ID
+	written    time.Time       // when seen was last written
+	flushed    time.Time       // everything known then is stored
+	failure    error           // why the store is not up to date
+	failed     time.Time
+	retired    map[string]time.Time // by name
+	adopted    map[string]time.Time // by name
 	membership ledger.Membership
-	listed     map[string]map[string]string // the types of clusters that are expected by name, by environment
-	unread     error                        // why it is not known what was stored; nil if it is
+	listed     map[string]map[string]string // types by environment and cluster
+	unread     error                        // why stored data is unknown; nil if it was read
 	losses     map[string]observe.Loss      // by environment
-	held       held                         // of a store that others write to as well
-	// refusals are those that are not stored yet.
+	held       held                         // for a shared store
+	// refusals are not stored yet.
 	refusals map[refusalKey]ledger.Refusals
 }
 
-// changes are what is to be written.
 type changes struct {
 	clusters map[string]bool // by ID
 	objects  map[ledger.Object]bool
 	spans    ledger.Pending
-	late     map[ledger.Object][]ledger.Span // to be put between those that are stored
+	late     map[ledger.Object][]ledger.Span // to be inserted into stored spans
 }
 
 func newChanges() changes {
 	return changes{clusters: map[string]bool{}, objects: map[ledger.Object]bool{}, late: map[ledger.Object][]ledger.Span{}}
 }
 
-// add adds what has become of objects.
 func (c *changes) add(receipt ledger.Receipt) {
 	for _, w := range receipt.Writes {
 		c.spans.Add(w)
@@ -122,16 +115,15 @@ func (c *changes) add(receipt ledger.Receipt) {
 	}
 }
 
-// errUnread is the reason why it is not known what was stored before the store was tried.
+// errUnread is the reason before the first attempt.
 var errUnread = errors.New("the store of the ledger was not read yet")
 
-// Open opens the store of a Recorder, and reads what is known. It does not fail: a store that cannot be
-// opened is tried again.
+// Open opens and reads the store. It does not fail: opening is retried.
 func Open(ctx context.Context, o Options) *Recorder {
 	r := newRecorder(o)
 	r.since = o.Now()
 	r.readMark()
-	_ = r.Flush(ctx) // it is logged, and tried again
+	_ = r.Flush(ctx) // logged and retried
 	return r
 }
 
@@ -147,9 +139,8 @@ func newRecorder(o Options) *Recorder {
 	return r
 }
 
-// Read returns a Recorder with what a store has, which may be in use by another process, and need not be
-// there. It writes nothing. The error is a warning: the Recorder knows nothing then, and says so by its
-// FindLoss.
+// Read returns a Recorder with the content of a file, which may be in use or missing. After an
+// error the Recorder is empty, and FindLoss reports it.
 func Read(ctx context.Context, path string, now func() time.Time) (*Recorder, error) {
 	r := newRecorder(Options{Path: path, Now: now, Logger: slog.New(slog.DiscardHandler)})
 	_, err := os.Stat(path)
@@ -162,7 +153,6 @@ func Read(ctx context.Context, path string, now func() time.Time) (*Recorder, er
 	})
 }
 
-// readOnly reads a store and closes it.
 func (r *Recorder) readOnly(ctx context.Context, open func() (*ledgerdb.Store, error)) error {
 	store, err := open()
 	if err == nil {
@@ -172,7 +162,6 @@ func (r *Recorder) readOnly(ctx context.Context, open func() (*ledgerdb.Store, e
 	return err
 }
 
-// openFile opens the store in a file and reads it. One that is damaged makes room for a new one.
 func (r *Recorder) openFile(ctx context.Context) error {
 	store, stored, err := r.readFile(ctx)
 	if errors.Is(err, ledgerdb.ErrDamaged) {
@@ -180,7 +169,7 @@ func (r *Recorder) openFile(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.mark = mark{Loss: r.mark.Loss, Resumed: r.mark.Resumed} // the file that was moved aside tells it
+		r.mark = mark{Loss: r.mark.Loss, Resumed: r.mark.Resumed} // the file moved aside shows the loss
 		r.mu.Lock()
 		r.addLoss("", lostReason)
 		r.mu.Unlock()
@@ -205,7 +194,6 @@ func (r *Recorder) readFile(ctx context.Context) (*ledgerdb.Store, *ledger.Ledge
 	return store, stored, nil
 }
 
-// moveAside gives the files of a damaged store another name.
 func (r *Recorder) moveAside(damage error) error {
 	aside := r.nameAside()
 	r.options.Logger.Error("the ledger is damaged: it was moved aside, and a new one begins", "error", damage, "moved", aside)
@@ -218,8 +206,8 @@ func (r *Recorder) moveAside(damage error) error {
 	return nil
 }
 
-// Receive takes in what comes with a contact, and reports whether it is news: whether an object is in
-// another state than before, or the cluster was silent.
+// Receive applies a contact and reports whether it is news: a state changed, or the cluster was
+// silent.
 func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt ledger.Receipt, news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -228,7 +216,7 @@ func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt l
 	return receipt, news
 }
 
-// receive is Receive. r.mu is held.
+// receive requires r.mu.
 func (r *Recorder) receive(c ledger.Contact, reports []ledger.Report) (receipt ledger.Receipt, news bool) {
 	before := r.ledger.FindCluster(c.Name)
 	news = before == nil || before.IsSilent(c.Received)
@@ -262,33 +250,32 @@ func (r *Recorder) receive(c ledger.Contact, reports []ledger.Report) (receipt l
 	return receipt, receipt.Admission == ledger.Admitted && (news || changed)
 }
 
-// Run writes what is to be written, until ctx ends, and then once more.
+// Run writes changes until ctx ends, and then once more.
 func (r *Recorder) Run(ctx context.Context) {
 	ticker := time.NewTicker(flushInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			_ = r.Flush(context.WithoutCancel(ctx)) // it is logged
+			_ = r.Flush(context.WithoutCancel(ctx))
 			return
 		case <-ticker.C:
 		case <-r.full:
 		}
 		if r.isDue() {
-			_ = r.Flush(ctx) // it is logged, and tried again
+			_ = r.Flush(ctx) // logged and retried
 		}
 		r.maintain(ctx)
 	}
 }
 
-// isDue reports whether the store may be tried.
 func (r *Recorder) isDue() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failure == nil || r.options.Now().Sub(r.failed) >= retryAfter
 }
 
-// Close writes what is to be written, and closes the store.
+// Close writes all changes and closes the store.
 func (r *Recorder) Close() error {
 	r.takeSeen()
 	err := r.Flush(context.Background())
@@ -309,17 +296,17 @@ func (r *Recorder) Check() error {
 	return r.failure
 }
 
-// FindStandings returns how each expected cluster stands to what is wanted.
+// FindStandings returns the standing of each expected cluster.
 func (r *Recorder) FindStandings(w ledger.Wanted, outputs *ledger.Outputs) []ledger.Standing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ledger.FindStandings(w, outputs, r.options.Now())
 }
 
-// Since returns when the process began to listen to clusters; the zero time if another one does.
+// Since returns when the process began to listen; zero if another one listens.
 func (r *Recorder) Since() time.Time { return r.since }
 
-// Clusters returns all clusters, in the order in which they were first in touch.
+// Clusters returns copies of all clusters by first contact.
 func (r *Recorder) Clusters() []ledger.Cluster {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,7 +317,7 @@ func (r *Recorder) Clusters() []ledger.Cluster {
 	return all
 }
 
-// Flush writes what is to be written. What could not be written is held.
+// Flush writes all changes. It holds what it cannot write.
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -358,7 +345,6 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	return err
 }
 
-// writeFile writes to the store in a file, and reports whether more is known than before.
 func (r *Recorder) writeFile(ctx context.Context) (changed bool, err error) {
 	if r.store == nil && !r.replaced {
 		err := r.openFile(ctx)
@@ -384,7 +370,7 @@ func (r *Recorder) writeFile(ctx context.Context) (changed bool, err error) {
 	return changed, err
 }
 
-// noteOutcome remembers and logs whether the store is up to date. r.mu is held.
+// noteOutcome requires r.mu.
 func (r *Recorder) noteOutcome(err error) {
 	if err == nil && r.failure != nil {
 		r.options.Logger.Info("the ledger is stored again")
@@ -401,7 +387,7 @@ func (r *Recorder) noteOutcome(err error) {
 	}
 }
 
-// holdChanges adds what came meanwhile to what could not be written.
+// holdChanges puts unwritten changes before later ones.
 func (r *Recorder) holdChanges(earlier changes) {
 	maps.Copy(earlier.clusters, r.pending.clusters)
 	maps.Copy(earlier.objects, r.pending.objects)
@@ -410,7 +396,6 @@ func (r *Recorder) holdChanges(earlier changes) {
 	r.pending = earlier
 }
 
-// takeSeen has the last contacts of all clusters written with the next batch.
 func (r *Recorder) takeSeen() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -419,7 +404,7 @@ func (r *Recorder) takeSeen() {
 	r.written = r.options.Now()
 }
 
-// takeBatch returns what is to be written, in the order in which it lies in the store.
+// takeBatch returns the changes in the order of the store.
 func (r *Recorder) takeBatch() (changes, ledgerdb.Batch) {
 	if r.isSeenDue() {
 		r.takeSeen()
@@ -428,12 +413,12 @@ func (r *Recorder) takeBatch() (changes, ledgerdb.Batch) {
 	defer r.mu.Unlock()
 	taken := r.pending
 	r.pending = newChanges()
-	r.pending.late = taken.late // they follow what is written now
+	r.pending.late = taken.late // they follow this batch
 	now := r.options.Now()
 	b := ledgerdb.Batch{Spans: taken.spans.All(), GoneSince: now, Refusals: r.listRefusals()}
 	b.Objects = make([]ledger.Saved, 0, len(taken.objects))
 	for _, o := range ledger.SortObjects(taken.objects) {
-		taken.clusters[o.Cluster] = true // whose digest is of its objects
+		taken.clusters[o.Cluster] = true // its digest covers its objects
 		saved, known := r.ledger.Save(o)
 		if known {
 			b.Objects = append(b.Objects, saved)
@@ -453,15 +438,14 @@ func (r *Recorder) isSeenDue() bool {
 	return len(r.seen) > 0 && r.options.Now().Sub(r.written) >= seenInterval
 }
 
-// writeBatch writes to the store. In the place of a damaged one it puts a new one, with all that is
-// known.
+// writeBatch replaces a damaged store with one that has everything known.
 func (r *Recorder) writeBatch(ctx context.Context, b ledgerdb.Batch) error {
 	if !r.replaced {
 		err := r.store.Write(ctx, b)
 		if !errors.Is(err, ledgerdb.ErrDamaged) {
 			return err
 		}
-		_ = r.store.Close() // it is damaged
+		_ = r.store.Close() // damaged anyway
 		r.store, r.replaced = nil, true
 		if err := r.moveAside(err); err != nil {
 			return err

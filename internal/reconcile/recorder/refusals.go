@@ -7,15 +7,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// refusalKey identifies what refusals are counted by.
 type refusalKey struct {
 	day     ledger.Day
 	cluster string
 	reason  ledger.RefusalReason
 }
 
-// RefuseKey counts a contact under the name of a cluster whose key was missing or wrong. Names that no
-// cluster has are counted together: whoever has no key could make up any number of them.
+// RefuseKey counts a contact with a missing or wrong key. Unknown names count together, because
+// anyone could invent them.
 func (r *Recorder) RefuseKey(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,7 +24,7 @@ func (r *Recorder) RefuseKey(name string) {
 	r.countRefusal(name, ledger.RefusedKey)
 }
 
-// refusedName returns the name that a refusal is counted under: people know a cluster that takes a second one by its own.
+// refusedName returns the name to count: for a second name, people know the cluster by its own.
 func (r *Recorder) refusedName(c ledger.Contact, receipt ledger.Receipt) string {
 	if receipt.Admission == ledger.SecondName {
 		return r.ledger.FindCluster(receipt.Cluster).Name()
@@ -33,7 +32,6 @@ func (r *Recorder) refusedName(c ledger.Contact, receipt ledger.Receipt) string 
 	return c.Name
 }
 
-// countRefusal counts a refusal, if there is a reason. r.mu is held.
 func (r *Recorder) countRefusal(cluster string, reason ledger.RefusalReason) {
 	if reason == "" {
 		return
@@ -45,7 +43,7 @@ func (r *Recorder) countRefusal(cluster string, reason ledger.RefusalReason) {
 	r.refusals[key] = ledger.Refusals{Day: key.day, Cluster: cluster, Reason: reason, Count: found.Count + 1, Last: now}
 }
 
-// listRefusals returns the refusals that are not stored yet. r.mu is held.
+// listRefusals requires r.mu.
 func (r *Recorder) listRefusals() []ledger.Refusals {
 	var all []ledger.Refusals
 	for _, one := range r.refusals {
@@ -57,7 +55,7 @@ func (r *Recorder) listRefusals() []ledger.Refusals {
 	return all
 }
 
-// dropRefusals takes away refusals that are stored. r.mu is held.
+// dropRefusals removes stored refusals. It requires r.mu.
 func (r *Recorder) dropRefusals(stored []ledger.Refusals) {
 	for _, one := range stored {
 		key := refusalKey{one.Day, one.Cluster, one.Reason}

@@ -9,21 +9,17 @@ import (
 )
 
 const (
-	// retentionInterval is how often what is no longer kept is added up and deleted.
 	retentionInterval = time.Hour
-	// fullInterval is how often room is made at most while there is none for the store.
+	// fullInterval is the minimum pause between clean-ups of a full store.
 	fullInterval = 10 * time.Minute
-	// sizeInterval is how often the size of the store is read.
 	sizeInterval = time.Minute
 )
 
-// upkeep is when the store was looked after.
 type upkeep struct {
 	cleaned, madeRoom, measured time.Time
-	logged                      string // the last failure
+	logged                      string // last failure
 }
 
-// maintain looks after the store, as far as it is time.
 func (r *Recorder) maintain(ctx context.Context) {
 	now, failure := r.options.Now(), r.Check()
 	r.options.Metrics.SetPendingChanges(r.countPending())
@@ -48,7 +44,6 @@ func (r *Recorder) maintain(ctx context.Context) {
 	}
 }
 
-// logUpkeep logs a failure once.
 func (r *Recorder) logUpkeep(err error) {
 	if err != nil && err.Error() != r.upkeep.logged {
 		r.options.Logger.Warn("the ledger could not be cleaned up: it grows until it can", "error", err)
@@ -56,8 +51,7 @@ func (r *Recorder) logUpkeep(err error) {
 	}
 }
 
-// cleanUp adds up and deletes what is no longer kept. It goes step by step, so that reports are stored in
-// between.
+// cleanUp runs the steps of a retention. Reports are stored in between.
 func (r *Recorder) cleanUp(ctx context.Context, keep ledgerdb.Keep) (err error) {
 	if keep.Spans <= 0 {
 		return nil
@@ -76,8 +70,8 @@ func (r *Recorder) cleanUp(ctx context.Context, keep ledgerdb.Keep) (err error) 
 	return err
 }
 
-// findStore returns the store, and whether it is that which is written to. A shared one was closed after
-// the last failure, and is opened for this alone.
+// findStore returns the store, and whether it is in use. A shared one was closed by the last
+// failure and is opened only for this.
 func (r *Recorder) findStore(ctx context.Context) (store *ledgerdb.Store, inUse bool, err error) {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -92,7 +86,7 @@ func (r *Recorder) findStore(ctx context.Context) (store *ledgerdb.Store, inUse 
 	return store, false, err
 }
 
-// cleanStep does a step of retention. It does none if the store was the one in use, and no longer is.
+// cleanStep does nothing if the store in use was replaced.
 func (r *Recorder) cleanStep(ctx context.Context, store *ledgerdb.Store, inUse bool, retention *ledgerdb.Retention) (more bool, err error) {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -111,7 +105,6 @@ func (r *Recorder) shrink(ctx context.Context) error {
 	return r.store.Shrink(ctx)
 }
 
-// measure notes the size of the store.
 func (r *Recorder) measure(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -125,19 +118,18 @@ func (r *Recorder) measure(ctx context.Context) error {
 	return err
 }
 
-// retryNow has the store tried again at once.
 func (r *Recorder) retryNow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = time.Time{}
 }
 
-// countPending returns how many changes the store does not have yet.
+// countPending returns the number of changes that are not stored.
 func (r *Recorder) countPending() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.pending.spans.Len() + len(r.pending.clusters)
-	if r.options.Postgres != nil && r.failure != nil { // they are received again
+	if r.options.Postgres != nil && r.failure != nil { // they will be received again
 		for _, contacts := range r.held.contacts {
 			n += len(contacts)
 		}

@@ -12,26 +12,24 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// contact is a contact with its reports.
 type contact struct {
 	ledger.Contact
 	reports []ledger.Report
 	number  int // in the order of arrival
 }
 
-// held has the contacts that a shared store may not know of, by the IDs of their clusters. When another
-// process has changed a cluster they are received again, on what that has stored.
+// held has the contacts that a shared store may lack, by cluster ID. They are received again after
+// another process has changed the cluster.
 type held struct {
 	contacts map[string][]contact
-	last     int // the number of the last one
-	// overflown are the clusters of which some contacts were given up.
+	last     int
+	// overflown has the clusters with dropped contacts.
 	overflown map[string]bool
 }
 
-// minHeld is how many contacts and reports are held of each cluster at least.
 const minHeld = 64
 
-// add holds a contact of a cluster. What is held of it is bounded by the number of its objects.
+// add holds a contact. The limit grows with the cluster's objects.
 func (h *held) add(id string, objects int, c ledger.Contact, reports []ledger.Report) {
 	if h.contacts == nil {
 		h.contacts, h.overflown = map[string][]contact{}, map[string]bool{}
@@ -50,7 +48,7 @@ func (h *held) add(id string, objects int, c ledger.Contact, reports []ledger.Re
 	h.contacts[id] = all
 }
 
-// drop gives up the contacts of a cluster up to one, which are stored.
+// drop removes stored contacts up to a number.
 func (h *held) drop(id string, last int) {
 	left := slices.DeleteFunc(h.contacts[id], func(c contact) bool { return c.number <= last })
 	if len(left) == 0 {
@@ -61,8 +59,7 @@ func (h *held) drop(id string, last int) {
 	delete(h.overflown, id)
 }
 
-// take returns the contacts that are held of clusters, in the order of their arrival, and holds them no
-// longer.
+// take removes and returns held contacts, by time of receipt.
 func (h *held) take(ids []string) []contact {
 	var all []contact
 	for _, id := range ids {
@@ -74,8 +71,8 @@ func (h *held) take(ids []string) []contact {
 	return all
 }
 
-// ReadShared returns a Recorder with what a PostgreSQL has. It writes nothing. The error is a warning: the
-// Recorder knows nothing then, and says so by its FindLoss.
+// ReadShared returns a Recorder with the content of a PostgreSQL database. After an error the
+// Recorder is empty, and FindLoss reports it.
 func ReadShared(ctx context.Context, postgres func() (string, error), now func() time.Time) (*Recorder, error) {
 	r := newRecorder(Options{Postgres: postgres, Now: now, Logger: slog.New(slog.DiscardHandler)})
 	return r, r.readOnly(ctx, func() (*ledgerdb.Store, error) {
@@ -87,9 +84,8 @@ func ReadShared(ctx context.Context, postgres func() (string, error), now func()
 	})
 }
 
-// share brings what is known, and what a store has that others write to, to the same state, and reports
-// whether more is known than before. After an error it is not known what is stored: the store is opened
-// and read anew.
+// share synchronizes with a shared store and reports whether it read anything. After an error the
+// stored state is unknown, so it closes the store to read it again.
 func (r *Recorder) share(ctx context.Context) (changed bool, err error) {
 	changed, err = r.exchange(ctx)
 	if err != nil && r.store != nil {
@@ -144,7 +140,6 @@ func (r *Recorder) findLastHeld() int {
 	return r.held.last
 }
 
-// hasChanges reports whether there is anything to write.
 func (r *Recorder) hasChanges() bool {
 	seen := r.isSeenDue()
 	r.mu.Lock()
@@ -152,7 +147,6 @@ func (r *Recorder) hasChanges() bool {
 	return seen || len(r.pending.clusters) > 0 || len(r.pending.objects) > 0 || r.pending.spans.Len() > 0 || len(r.refusals) > 0
 }
 
-// openShared opens a store and reads it.
 func (r *Recorder) openShared(ctx context.Context) error {
 	address, err := r.options.Postgres()
 	if err != nil {
@@ -171,8 +165,8 @@ func (r *Recorder) openShared(ctx context.Context) error {
 	return nil
 }
 
-// adopt makes what a store has what is known. What it may not know of is received again. If the store has
-// lost what it had, it gets back what this process knows of that.
+// adopt replaces the ledger by the stored one, and receives held contacts again. If the store lost
+// data, it gets back what this process knows.
 func (r *Recorder) adopt(store *ledgerdb.Store, stored *ledger.Ledger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,8 +197,7 @@ func (r *Recorder) adopt(store *ledgerdb.Store, stored *ledger.Ledger) {
 	r.receiveAgain(again)
 }
 
-// keepNewer takes the clusters of a ledger over into another one that does not have them, or as they were
-// earlier, and returns their IDs.
+// keepNewer copies clusters that into lacks or has in an older state, and returns their IDs.
 func keepNewer(from, into *ledger.Ledger) (kept []string) {
 	for _, c := range from.Clusters() {
 		there := into.FindCluster(c.ID)
@@ -220,7 +213,7 @@ func keepNewer(from, into *ledger.Ledger) (kept []string) {
 	return kept
 }
 
-// writeAgain has all written that is known of a cluster. r.mu is held.
+// writeAgain requires r.mu.
 func (r *Recorder) writeAgain(id string) {
 	r.pending.clusters[id] = true
 	for _, o := range r.ledger.SaveCluster(id) {
@@ -231,8 +224,8 @@ func (r *Recorder) writeAgain(id string) {
 	}
 }
 
-// acceptNews makes what others have stored of some clusters what is known of them, receives again what
-// they may not know of, and reports whether anything is another state than before.
+// acceptNews applies clusters changed by other processes and held contacts, and reports whether any
+// state changed.
 func (r *Recorder) acceptNews(n ledgerdb.News) (changed bool) {
 	if len(n.Clusters) == 0 {
 		return false
@@ -240,7 +233,7 @@ func (r *Recorder) acceptNews(n ledgerdb.News) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := map[string][]ledger.Saved{}
-	replaced := map[string]bool{} // which are known by now
+	replaced := map[string]bool{} // known clusters
 	for _, c := range n.Clusters {
 		before[c.ID] = r.ledger.SaveCluster(c.ID)
 		for _, id := range r.ledger.FindReplaced(c) {
@@ -269,8 +262,8 @@ func (r *Recorder) acceptNews(n ledgerdb.News) (changed bool) {
 	return changed
 }
 
-// summarize returns a contact for each cluster of which contacts were given up: with the reports that
-// make up what is known. r.mu is held.
+// summarize returns a contact with all known reports of each cluster with dropped contacts. It
+// requires r.mu.
 func (r *Recorder) summarize(ids []string) []contact {
 	var all []contact
 	for _, id := range ids {
@@ -288,8 +281,8 @@ func (r *Recorder) summarize(ids []string) []contact {
 	return all
 }
 
-// receiveAgain receives contacts that were received before. What an agent said before another contact
-// that is stored by now counts as events do: it may be out of date. r.mu is held.
+// receiveAgain receives contacts again. An agent's older report counts like an event. It requires
+// r.mu.
 func (r *Recorder) receiveAgain(all []contact) {
 	for _, c := range all {
 		receipt, _ := r.receive(c.Contact, c.reports)

@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	// versionInterval is how often it is looked for what the commits that clusters report are called.
+	// versionInterval is the interval of searches for versions.
 	versionInterval = time.Minute
-	// maxNameless bounds the commits that are remembered to have no version.
+	// maxNameless limits the commits remembered to have no version.
 	maxNameless = 20_000
 )
 
-// versions is what is known of commits that have no version in the store.
 type versions struct {
-	looked   map[string]time.Time // when it was looked for them last, by environment
+	looked   map[string]time.Time // last search by environment
 	nameless map[ledgerdb.Unnamed]bool
 }
 
-// recordVersions records the versions of the commits that clusters of an environment report, as far as
-// they are in repositories that are read, and descriptors there name them.
+// recordVersions stores the versions of reported commits, if known repositories have descriptors
+// that name them.
 func (r *Recorder) recordVersions(ctx context.Context, b wanted.Branch) error {
 	now := r.options.Now()
 	v := &r.told.versions
@@ -46,7 +45,7 @@ func (r *Recorder) recordVersions(ctx context.Context, b wanted.Branch) error {
 			continue
 		}
 		if _, err := remote.Mirror().Commit(u.Commit); err != nil {
-			continue // it was not fetched yet
+			continue // not fetched yet
 		}
 		key := [2]string{giturl.Normalize(u.Repo), u.Commit}
 		if _, known := read[key]; !known {

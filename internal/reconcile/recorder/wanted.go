@@ -13,24 +13,22 @@ import (
 )
 
 const (
-	// maxChanges is how many commits are written in one transaction, and maxAttempts how often it is
-	// tried when another process was faster.
+	// maxChanges limits the commits per transaction, and maxAttempts the retries after another
+	// process was faster.
 	maxChanges  = 50
 	maxAttempts = 5
 )
 
-// errAway is the error while the store is not open.
 var errAway = errors.New("the ledger is not open")
 
-// toldOutputs is where the outputs of environments go, as the last cycle has found.
+// toldOutputs has the output branches that the last cycle found.
 type toldOutputs struct {
-	branches chan []wanted.Branch // those that are not recorded yet
-	failures map[string]string    // by environment, as they were logged last
-	recorded map[string]recorded  // by environment
+	branches chan []wanted.Branch // not recorded yet
+	failures map[string]string    // last logged, by environment
+	recorded map[string]recorded
 	versions versions
 }
 
-// recorded is what was recorded last of a branch, and where.
 type recorded struct {
 	store       *ledgerdb.Store
 	head        string
@@ -42,18 +40,17 @@ func newToldOutputs() toldOutputs {
 	return toldOutputs{make(chan []wanted.Branch, 1), map[string]string{}, map[string]recorded{}, versions{map[string]time.Time{}, map[ledgerdb.Unnamed]bool{}}}
 }
 
-// TellOutputs has what is new on output branches recorded, by RecordOutputs. It does not wait, and must
-// not be called by two goroutines at a time.
+// TellOutputs lets RecordOutputs record new outputs. It does not block, and must not be called
+// concurrently.
 func (r *Recorder) TellOutputs(all []wanted.Branch) {
 	select {
-	case <-r.told.branches: // they are among those that are told now
+	case <-r.told.branches: // the new list includes them
 	default:
 	}
 	r.told.branches <- all
 }
 
-// RecordOutputs records what clusters should run, as TellOutputs is told where to find it, until ctx
-// ends. What fails is tried again.
+// RecordOutputs records outputs from TellOutputs until ctx ends. It retries failures.
 func (r *Recorder) RecordOutputs(ctx context.Context) {
 	var left []wanted.Branch
 	retry := time.NewTicker(retryAfter)
@@ -70,7 +67,7 @@ func (r *Recorder) RecordOutputs(ctx context.Context) {
 	}
 }
 
-// RecordToldOutputs records once what TellOutputs was told last.
+// RecordToldOutputs records the last branches from TellOutputs once.
 func (r *Recorder) RecordToldOutputs(ctx context.Context) {
 	select {
 	case all := <-r.told.branches:
@@ -80,7 +77,7 @@ func (r *Recorder) RecordToldOutputs(ctx context.Context) {
 	}
 }
 
-// noteEnvironments notes which environments there are. What fails is logged, and noted after the next cycle.
+// noteEnvironments logs a failure; the next cycle retries.
 func (r *Recorder) noteEnvironments(ctx context.Context, all []wanted.Branch) {
 	names := list.Convert(all, func(b wanted.Branch) string { return b.Environment })
 	err := r.useStore(func(s *ledgerdb.Store) error { return s.NoteEnvironments(ctx, names, r.options.Now()) })
@@ -89,7 +86,7 @@ func (r *Recorder) noteEnvironments(ctx context.Context, all []wanted.Branch) {
 	}
 }
 
-// recordBranches records what is new on branches, and returns those with which it failed. That is logged.
+// recordBranches records new commits, and returns the branches that failed, which it logs.
 func (r *Recorder) recordBranches(ctx context.Context, all []wanted.Branch) (failed []wanted.Branch) {
 	for _, b := range all {
 		err := r.recordOutputs(ctx, b)
@@ -104,7 +101,7 @@ func (r *Recorder) recordBranches(ctx context.Context, all []wanted.Branch) (fai
 			said = err.Error()
 			failed = append(failed, b)
 		}
-		if said != "" && said != r.told.failures[b.Environment] && !errors.Is(err, errAway) { // of which it is logged elsewhere
+		if said != "" && said != r.told.failures[b.Environment] && !errors.Is(err, errAway) { // logged elsewhere
 			r.options.Logger.Warn("what clusters should run could not be recorded in the ledger; it is tried again", "environment", b.Environment, "error", err)
 		}
 		r.told.failures[b.Environment] = said
@@ -112,7 +109,6 @@ func (r *Recorder) recordBranches(ctx context.Context, all []wanted.Branch) (fai
 	return failed
 }
 
-// recordOutputs records the commits of an output branch that are not recorded yet.
 func (r *Recorder) recordOutputs(ctx context.Context, b wanted.Branch) error {
 	head, err := b.FindHead()
 	if err != nil || head == "" {
@@ -123,7 +119,7 @@ func (r *Recorder) recordOutputs(ctx context.Context, b wanted.Branch) error {
 	r.flushing.Unlock()
 	last := r.told.recorded[b.Environment]
 	if last.store != nil && last.store == next.store && last.head == head && last.environment == next.environment && maps.Equal(last.expected, next.expected) {
-		return nil // the store is not asked in each cycle
+		return nil // saves a query in each cycle
 	}
 	for range maxAttempts {
 		err = r.tryRecord(ctx, b, head)
@@ -172,8 +168,8 @@ func (r *Recorder) tryRecord(ctx context.Context, b wanted.Branch, head string) 
 	return r.writeOutputs(ctx, outputs)
 }
 
-// listNew returns the commits of a branch that are not recorded yet: see [wanted.Branch.ListNew]. If the
-// folder is another one, all is to be read anew.
+// listNew returns unrecorded commits: see [wanted.Branch.ListNew]. A changed folder makes it read
+// the head again.
 func (r *Recorder) listNew(ctx context.Context, b wanted.Branch, head string, known ledgerdb.WantedState) (wanted.News, error) {
 	switch {
 	case known.Newest != head:
@@ -197,7 +193,6 @@ func newOutputs(b wanted.Branch, follows string) ledgerdb.Outputs {
 	}
 }
 
-// writeOutputs writes outputs, after what is in their files.
 func (r *Recorder) writeOutputs(ctx context.Context, o ledgerdb.Outputs) error {
 	for _, c := range o.Changes {
 		err := r.useStore(func(s *ledgerdb.Store) error { return s.WriteParts(ctx, c.Parts) })
@@ -208,8 +203,7 @@ func (r *Recorder) writeOutputs(ctx context.Context, o ledgerdb.Outputs) error {
 	return r.useStore(func(s *ledgerdb.Store) error { return s.WriteOutputs(ctx, o) })
 }
 
-// useStore calls use with the store, of which there is one writer at a time. The error is errAway if it
-// is not open.
+// useStore calls use as the only writer. The error is errAway without an open store.
 func (r *Recorder) useStore(use func(*ledgerdb.Store) error) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()

@@ -13,11 +13,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Keyring returns the credentials with which remotes are reached.
+// Keyring returns the credentials of remotes.
 func (r *Set) Keyring() *access.Keyring { return r.keys }
 
-// ReportCredentials returns what forges tell of the credentials that they were opened with, sorted by
-// URL.
+// ReportCredentials returns what forges report about the used credentials, sorted by URL.
 func (r *Set) ReportCredentials() []status.Credential {
 	r.mu.Lock()
 	known := slices.Collect(maps.Values(r.all))
@@ -54,7 +53,6 @@ func (r *Set) ReportCredentials() []status.Credential {
 	return all
 }
 
-// hasForge reports whether the forge of a remote was opened.
 func (m *Remote) hasForge() bool {
 	m.forgeMu.Lock()
 	defer m.forgeMu.Unlock()

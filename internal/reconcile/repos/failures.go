@@ -12,21 +12,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// A remote that fails is left alone for a while, twice as long each time.
+// A failing remote gets a pause that doubles each time.
 const (
 	firstBackoff   = 5 * time.Second
 	longestBackoff = 10 * time.Minute
 )
 
-// backoffError is the error of a remote that failed, and is not asked before its next try.
 type backoffError struct {
 	now, until time.Time
 	err        error
 }
 
-// Error returns why the remote failed, and until when it is left alone.
+// Error returns the failure and the end of the pause.
 func (b *backoffError) Error() string {
-	if !b.now.Before(b.until) { // the round only passes it over
+	if !b.now.Before(b.until) { // only skipped in this round
 		return b.err.Error()
 	}
 	return fmt.Sprintf("%s (backing off until %s)", b.err, b.until.UTC().Format("15:04:05 MST"))
@@ -35,20 +34,21 @@ func (b *backoffError) Error() string {
 // Unwrap returns the failure.
 func (b *backoffError) Unwrap() error { return b.err }
 
-// BackoffAfter returns how long to wait after so many failures in a row.
+// BackoffAfter returns the pause after consecutive failures.
 func BackoffAfter(failures int, random float64) time.Duration {
 	pause := min(longestBackoff, firstBackoff<<min(failures-1, 10))
 	return pause + time.Duration(random*float64(pause)/10)
 }
 
-// recordOutcome notes how an exchange ended. The caller has the lock.
+// recordOutcome requires m.mu.
 func (m *Remote) recordOutcome(r *Set, err error) {
 	now := r.options.Now()
 	if err == nil {
 		if m.failures > 0 {
 			r.options.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.failingSince))
 		}
-		m.err, m.unlogged, m.logged, m.failures, m.failingSince, m.retryAt = nil, nil, nil, 0, time.Time{}, time.Time{}
+		m.err.Store(nil)
+		m.unlogged, m.logged, m.failures, m.failingSince, m.retryAt = nil, nil, 0, time.Time{}, time.Time{}
 		r.options.Metrics.SetRemoteFailing(m.URL(), false)
 		return
 	}
@@ -61,13 +61,13 @@ func (m *Remote) recordOutcome(r *Set, err error) {
 	if errors.As(err, &busy) {
 		pause = max(pause, busy.After)
 	}
-	m.err, m.unlogged, m.retryAt = err, err, now.Add(pause)
+	m.err.Store(err)
+	m.unlogged, m.retryAt = err, now.Add(pause)
 	r.options.Metrics.SetRemoteFailing(m.URL(), true)
 }
 
-// LogFailures logs the remotes that have failed since it was last called. A failure is a warning
-// once: not if it is among the errors that were logged with what they stop, and not again until
-// the remote has answered, or fails in another way.
+// LogFailures logs remotes that failed since the last call. It warns once: not if logged contains
+// the error, and not again until the remote has answered or fails differently.
 func (r *Set) LogFailures(logged []error) {
 	r.mu.Lock()
 	all := slices.SortedFunc(maps.Values(r.all), func(a, b *Remote) int { return strings.Compare(a.URL(), b.URL()) })
@@ -95,8 +95,7 @@ func (m *Remote) logFailure(logger *slog.Logger, logged []error) {
 	m.unlogged, m.logged = nil, err
 }
 
-// isSameFailure reports whether two failures are of one kind. Their texts may differ in what
-// changes each time, such as a port.
+// isSameFailure compares kinds, because texts may contain ports and the like.
 func isSameFailure(a, b error) bool {
 	var busyA, busyB *git.BusyError
 	if (a == nil) != (b == nil) || errors.As(a, &busyA) != errors.As(b, &busyB) {

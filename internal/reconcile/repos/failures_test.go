@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,39 @@ func TestBackingOffSaysUntil(t *testing.T) {
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
+	}
+}
+
+// TestFindFailing: of several remotes, those are named whose failure an error is about, while others are asked.
+func TestFindFailing(t *testing.T) {
+	r := newRig(t, "", "a", "b", "c")
+	for _, name := range []string{"a", "b"} {
+		r.server.Inject(name, gittest.Fault{Status: http.StatusNotFound})
+	}
+	errs, asked := map[string]error{}, make(chan error)
+	for _, name := range []string{"a", "c"} {
+		_, errs[name] = r.set.Open(t.Context(), r.server.URL(name))
+	}
+	go func() {
+		_, err := r.set.Open(t.Context(), r.server.URL("b"))
+		asked <- err
+	}()
+	for _, test := range []struct {
+		name string
+		err  error
+		want []string
+	}{
+		{"one that fails", fmt.Errorf("render dev: %w", errs["a"]), []string{r.server.URL("a")}},
+		{"one that answers", errs["c"], nil},
+		{"another error", errors.New("no such environment"), nil},
+	} {
+		if got := r.set.FindFailing(test.err); !slices.Equal(got, test.want) {
+			t.Errorf("%s: the failing remotes are %q, want %q", test.name, got, test.want)
+		}
+	}
+	both := errors.Join(errs["a"], <-asked)
+	if got, want := r.set.FindFailing(both), []string{r.server.URL("a"), r.server.URL("b")}; !slices.Equal(got, want) {
+		t.Errorf("the failing remotes are %q, want %q", got, want)
 	}
 }
 

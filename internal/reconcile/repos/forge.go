@@ -14,16 +14,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// ReadLocation returns where a repository is read that the control plane names by a URL.
+// ReadLocation returns where to read a repository that the control plane names.
 func (r *Set) ReadLocation(url string) string { return access.ReadLocation(r.options.Settings, url) }
 
-// IsSameRepository reports whether two URLs are read at one place.
+// IsSameRepository reports whether two URLs have the same location.
 func (r *Set) IsSameRepository(a, b string) bool {
 	return giturl.Normalize(r.ReadLocation(a)) == giturl.Normalize(r.ReadLocation(b))
 }
 
-// RemoteOf returns the remote of a repository that the control plane names by a URL: also of
-// the control plane under another of its URLs; nil if it is not known.
+// RemoteOf returns the remote for a URL, or else that of the control plane; nil if unknown.
 func (r *Set) RemoteOf(url string) *Remote {
 	if m := r.KnownRemote(r.ReadLocation(url)); m != nil {
 		return m
@@ -31,13 +30,13 @@ func (r *Set) RemoteOf(url string) *Remote {
 	return r.ControlPlane()
 }
 
-// ControlPlane returns the remote of the control plane; nil if it is not known yet.
+// ControlPlane returns the remote of the control plane; nil if unknown.
 func (r *Set) ControlPlane() *Remote {
 	return r.KnownRemote(r.ReadLocation(r.options.Settings.ControlPlane.Repo))
 }
 
-// KnowsRepository reports whether a repository is read, by its normalized URL: also by the URL
-// that the settings' map reads elsewhere. Forges write names in their own case.
+// KnowsRepository reports whether a repository is read, even through the settings' map, by
+// normalized URL. Like forges, it ignores case.
 func (r *Set) KnowsRepository(normal string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,8 +53,7 @@ func (r *Set) KnowsRepository(normal string) bool {
 	return strings.EqualFold(giturl.Normalize(r.options.Settings.ControlPlane.Repo), normal)
 }
 
-// Forge returns the forge of a remote. It is made once: some remember what they have
-// written.
+// Forge returns the same forge each time: some remember what they wrote.
 func (m *Remote) Forge() (forge.Forge, error) {
 	m.forgeMu.Lock()
 	defer m.forgeMu.Unlock()
@@ -74,7 +72,7 @@ func (m *Remote) Forge() (forge.Forge, error) {
 	return made, err
 }
 
-// WrapForge has a remote use another forge in the place of its own.
+// WrapForge replaces the forge of a remote.
 func (m *Remote) WrapForge(wrap func(forge.Forge) forge.Forge) error {
 	f, err := m.Forge()
 	if err != nil {
@@ -86,26 +84,24 @@ func (m *Remote) WrapForge(wrap func(forge.Forge) forge.Forge) error {
 	return nil
 }
 
-// Committer returns the forge of a remote as a maker of commits, if the settings want it
-// to and it can; nil otherwise.
+// Committer returns the forge as a committer if configured and possible, else nil.
 func (m *Remote) Committer(f forge.Forge) forge.Committer { return m.set.keys.Committer(m.location, f) }
 
-// StatusCache is the statuses that were set, by repository, commit and context.
+// StatusCache has the statuses set, by repository, commit and context.
 type StatusCache map[string]forge.Status
 
-// maxStatuses bounds the statuses that are remembered. A forge may drop old ones, and that
-// of a base that stays for long is set again when all are forgotten.
+// maxStatuses limits the cache. Clearing it also sets long-lived statuses again, which forges may
+// drop.
 const maxStatuses = 60
 
 func statusKey(repo, commit, context string) string { return repo + "@" + commit + " " + context }
 
-// ForgetStatus has a status of a commit set again.
+// ForgetStatus lets a status be set again.
 func (s StatusCache) ForgetStatus(repo, commit, context string) {
 	delete(s, statusKey(repo, commit, context))
 }
 
-// ReportStatus is Tell where a status is for people only: that we may not set it is logged,
-// and is no error.
+// ReportStatus is SetCommitStatus for information only: it logs a refusal.
 func (r *Set) ReportStatus(ctx context.Context, said *StatusCache, url, commit string, s forge.Status) error {
 	err := r.SetCommitStatus(ctx, said, url, commit, s)
 	var refused *problem.Refusal
@@ -118,8 +114,7 @@ func (r *Set) ReportStatus(ctx context.Context, said *StatusCache, url, commit s
 	return err
 }
 
-// SetCommitStatus sets the status of a commit of a repository that the control plane names, if it
-// was not set so before.
+// SetCommitStatus sets the status of a commit, unless it was set before.
 func (r *Set) SetCommitStatus(ctx context.Context, said *StatusCache, url, commit string, s forge.Status) error {
 	key := statusKey(url, commit, s.Context)
 	if (*said)[key] == s {

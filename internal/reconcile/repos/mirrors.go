@@ -9,18 +9,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// Mirrors opens repositories, each through a mirror in one folder. It may be used concurrently.
+// Mirrors opens repositories through mirrors in a folder. It is safe for concurrent use.
 type Mirrors struct {
 	Dir string
-	// Options returns how to reach a location, but for its URL and folder; nil reaches all
-	// locations without credentials.
+	// Options returns a location's options without URL and folder; nil uses no credentials.
 	Options func(location string) (git.RemoteOptions, error)
 
 	mu      sync.Mutex
 	remotes map[string]*git.Remote // by normalized location
 }
 
-// Remote returns the remote of a location, always the same. It does not connect.
+// Remote returns the remote of a location, always the same, without connecting.
 func (m *Mirrors) Remote(location string) (*git.Remote, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +73,7 @@ func (m *Mirrors) Open(ctx context.Context, location string) (*git.Repository, e
 	return remote.Mirror(), nil
 }
 
-// Known returns the remote of a location that was asked for before; nil if it was not.
+// Known returns the remote of a used location, else nil.
 func (m *Mirrors) Known(location string) *git.Remote {
 	m.mu.Lock()
 	defer m.mu.Unlock()

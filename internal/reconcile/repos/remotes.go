@@ -1,9 +1,7 @@
-// Package repos polls and opens all repositories that the daemon knows, each with one mirror
-// and one forge, however many environments are in it.
+// Package repos polls and opens the daemon's repositories, each with one mirror and one forge.
 //
-// What the package keeps true: a remote is asked for its references once a round; one
-// that fails is left alone for a while, longer each time, and is as it was when it last
-// could be read; what nothing names any more is forgotten.
+// A remote is asked once per round. A failing one gets growing pauses, and keeps its last readable
+// state. Unnamed repositories are forgotten.
 package repos
 
 import (
@@ -16,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
@@ -29,62 +28,74 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Options are what remotes need. All must be there but Metrics.
+// Options has the dependencies of remotes. All are required except Metrics.
 type Options struct {
-	Settings *config.Settings
-	Author   git.Signature // of what forges without an API write
-	Metrics  *metrics.Metrics
-	Logger   *slog.Logger
-	Now      func() time.Time
-	Random   func() float64 // in [0, 1), for jitter
-	// BeforeEffect is called before a remote is asked.
+	Settings     *config.Settings
+	Author       git.Signature // for forges without an API
+	Metrics      *metrics.Metrics
+	Logger       *slog.Logger
+	Now          func() time.Time
+	Random       func() float64 // in [0, 1), for jitter
 	BeforeEffect func(what string)
-	// Barrier keeps a panic while a remote is read with that remote.
+	// Barrier limits a panic to the remote being read.
 	Barrier panics.Barrier
 }
 
-// Set is all remotes. It may be used concurrently, but for rounds, which follow each
-// other.
+// Set has all remotes. It is safe for concurrent use, except that rounds are sequential.
 type Set struct {
 	options Options
 	keys    *access.Keyring
 	mirrors Mirrors
-	// within makes the context of what is fetched while something is read.
+	// within makes contexts for lazy fetches.
 	within func(limit time.Duration) (context.Context, context.CancelFunc)
 
 	mu        sync.Mutex
-	hostSlots map[string]chan struct{} // by host, with an element for each exchange that goes on
+	hostSlots map[string]chan struct{} // a semaphore per host
 	all       map[string]*Remote       // by normalized URL
 	round     int
-	reads     int // rounds in which the control plane was read
+	reads     int // rounds that read the control plane
 }
 
-// Remote is one of them, and how it fares.
+// Remote is a remote with its state.
 type Remote struct {
 	*git.Remote
 	set          *Set
 	mu           sync.Mutex // one exchange at a time
 	location     string
-	askedRound   int // in which it was last asked
-	skippedRound int // the last round that did not ask it
-	lastReading  int // the reading that last wanted it
-	err          error
-	unlogged     error // the last failure, until LogFailures was called
-	logged       error // the failure that was logged last; nil if it has answered since
+	askedRound   int // last round that asked it
+	skippedRound int // last round that skipped it
+	lastReading  int // last reading that wanted it
+	err          lastError
+	unlogged     error // not yet seen by LogFailures
+	logged       error // last logged failure; nil after an answer
 	failures     int
-	failingSince time.Time // that it fails
-	retryAt      time.Time // before which it is left alone
+	failingSince time.Time
+	retryAt      time.Time // end of the pause
 	checkedAt    time.Time
 
 	forgeMu sync.Mutex
-	forge   forge.Forge // once it was asked for
+	forge   forge.Forge
 }
 
-// forgetAfter is the number of readings after which a repository that nothing
-// names is no longer asked.
+// lastError is an error that is stored under a lock, and loaded without it: an exchange with a remote holds its lock for
+// long. The zero value is nil.
+type lastError struct{ stored atomic.Pointer[error] }
+
+// Load returns the error that was stored last.
+func (e *lastError) Load() error {
+	if stored := e.stored.Load(); stored != nil {
+		return *stored
+	}
+	return nil
+}
+
+// Store stores an error, or nil.
+func (e *lastError) Store(err error) { e.stored.Store(&err) }
+
+// forgetAfter is in readings.
 const forgetAfter = 3
 
-// New makes a Set that knows no remote yet. What is read when ctx has ended is not fetched.
+// New returns an empty Set. Lazy fetches stop when ctx ends.
 func New(ctx context.Context, o Options) *Set {
 	r := &Set{options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, hostSlots: map[string]chan struct{}{}}
 	r.within = func(limit time.Duration) (context.Context, context.CancelFunc) {
@@ -94,19 +105,17 @@ func New(ctx context.Context, o Options) *Set {
 	return r
 }
 
-// Poll begins a round: the remotes in a scope are asked for their references at once,
-// and the others not at all. It reports whether one has moved.
+// Poll begins a round, asks the remotes in a scope, and reports whether any moved.
 func (r *Set) Poll(ctx context.Context, asked Scope) bool {
 	known := r.beginRound(asked)
 	moved := make([]bool, len(known))
 	parallel.Each(len(known), known, func(i int, m *Remote) {
-		moved[i], _ = r.syncOnce(ctx, m) // the error is kept with the remote
+		moved[i], _ = r.syncOnce(ctx, m) // the remote keeps the error
 	})
 	return slices.Contains(moved, true)
 }
 
-// beginRound begins a round, and returns the remotes that are to be asked. One that never was
-// asked is not passed over: nothing is known of it.
+// beginRound returns the remotes to ask. Others are skipped, unless they were never asked.
 func (r *Set) beginRound(asked Scope) []*Remote {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,8 +131,7 @@ func (r *Set) beginRound(asked Scope) []*Remote {
 	return known
 }
 
-// BeginReading begins a reading of the control plane: what the last ones did not want is
-// forgotten.
+// BeginReading begins a reading of the control plane, and forgets unwanted remotes.
 func (r *Set) BeginReading() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,8 +139,8 @@ func (r *Set) BeginReading() {
 	maps.DeleteFunc(r.all, func(_ string, m *Remote) bool { return m.lastReading < r.reads-forgetAfter })
 }
 
-// EndReading ends a reading. If all that the control plane names was opened in it, a remote that
-// fails and was not is forgotten: a URL with a mistake is not asked once the mistake is mended.
+// EndReading ends a reading. If it is complete, it forgets failing remotes that were not opened,
+// such as a corrected URL.
 func (r *Set) EndReading(complete bool) {
 	if !complete {
 		return
@@ -143,7 +151,7 @@ func (r *Set) EndReading(complete bool) {
 	r.mu.Unlock()
 	for key, m := range unwanted {
 		m.mu.Lock()
-		fails := m.err != nil
+		fails := m.err.Load() != nil
 		m.mu.Unlock()
 		if fails {
 			r.mu.Lock()
@@ -154,14 +162,14 @@ func (r *Set) EndReading(complete bool) {
 	}
 }
 
-// Open returns the repository at a place as this round has it. One that cannot be
-// reached is as it was when it last could. Its mirror has all, from now on.
+// Open returns the repository at a place in the state of this round, or the last readable state.
+// Its mirror is complete from then on.
 func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
 	m, err := r.EnsureRemote(place)
 	if err != nil {
 		return nil, err
 	}
-	if m.RequireWhole() { // it was an output so far, and is asked though this round did already
+	if m.RequireWhole() { // an output so far, so ask again in this round
 		m.mu.Lock()
 		m.askedRound = 0
 		m.mu.Unlock()
@@ -169,8 +177,7 @@ func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
 	return r.openRemote(ctx, m)
 }
 
-// OpenOutput returns the repository at a place for writing: unlike Open, it lets the mirror leave
-// at the server what is not read.
+// OpenOutput returns the repository for writing. Unlike Open, its mirror may be partial.
 func (r *Set) OpenOutput(ctx context.Context, place string) (*Remote, error) {
 	m, err := r.EnsureRemote(place)
 	if err != nil {
@@ -182,8 +189,8 @@ func (r *Set) OpenOutput(ctx context.Context, place string) (*Remote, error) {
 	return m, nil
 }
 
-// openRemote returns the mirror of a remote, as it was when the error is of the way to the repository,
-// and not of what it holds. One whose first fetch failed has no references, and is not returned.
+// openRemote returns the last mirror if the repository is unreachable. It fails if the content is
+// the problem, or nothing was fetched.
 func (r *Set) openRemote(ctx context.Context, m *Remote) (*git.Repository, error) {
 	_, err := r.syncOnce(ctx, m)
 	mirror := m.Mirror()
@@ -198,7 +205,7 @@ func (r *Set) openRemote(ctx context.Context, m *Remote) (*git.Repository, error
 	return nil, err
 }
 
-// hasReferences reports whether a mirror has any; nil has none.
+// hasReferences accepts nil.
 func hasReferences(mirror *git.Repository) bool {
 	if mirror == nil {
 		return false
@@ -207,8 +214,7 @@ func hasReferences(mirror *git.Repository) bool {
 	return err == nil && len(refs) > 0
 }
 
-// HasRead reports whether the repository at a place was ever read into the data folder. What was not
-// was never written to either.
+// HasRead reports whether a repository was ever read. An unread one was never written.
 func (r *Set) HasRead(place string) bool {
 	if m := r.KnownRemote(place); m != nil {
 		return hasReferences(m.Mirror())
@@ -217,7 +223,7 @@ func (r *Set) HasRead(place string) bool {
 	return err == nil && hasReferences(m.Mirror())
 }
 
-// EnsureRemote returns the remote at a place; it is made if it is new.
+// EnsureRemote finds or creates the remote at a place.
 func (r *Set) EnsureRemote(place string) (*Remote, error) {
 	key := giturl.Normalize(place)
 	r.mu.Lock()
@@ -249,18 +255,17 @@ func (r *Set) remoteOptions(place string) (git.RemoteOptions, error) {
 	}, err
 }
 
-// syncOnce asks a remote, once a round and not in one that passes it over, and fetches
-// what has moved.
+// syncOnce asks a remote at most once per round, unless skipped, and fetches changes.
 func (r *Set) syncOnce(ctx context.Context, m *Remote) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	passed := m.skippedRound == r.round
-	if m.askedRound == r.round || passed && m.err == nil {
-		return false, m.err
+	if m.askedRound == r.round || passed && m.err.Load() == nil {
+		return false, m.err.Load()
 	}
 	now := r.options.Now()
 	if now.Before(m.retryAt) || passed {
-		return false, &backoffError{now: now, until: m.retryAt, err: m.err}
+		return false, &backoffError{now: now, until: m.retryAt, err: m.err.Load()}
 	}
 	leave, err := r.acquireHost(ctx, m.location)
 	if err != nil {
@@ -274,7 +279,7 @@ func (r *Set) syncOnce(ctx context.Context, m *Remote) (moved bool, err error) {
 		return err
 	})
 	if ctx.Err() != nil {
-		m.askedRound = 0 // it was not the remote that failed
+		m.askedRound = 0 // the remote did not fail
 		return moved, err
 	}
 	recovered := err == nil && m.failures > 0
@@ -282,11 +287,9 @@ func (r *Set) syncOnce(ctx context.Context, m *Remote) (moved bool, err error) {
 	return moved || recovered, err
 }
 
-// maxPerHost bounds how many repositories of one server are asked at a time: a fleet has
-// hundreds, and their server has others to answer too.
+// maxPerHost limits concurrent requests, because servers have other clients too.
 const maxPerHost = 8
 
-// acquireHost waits until one more repository of the host of a place may be asked.
 func (r *Set) acquireHost(ctx context.Context, place string) (leave func(), err error) {
 	host := "" // this machine
 	if giturl.IsRemote(place) {
@@ -314,25 +317,25 @@ func (r *Set) HasAnswered(m *Remote) bool {
 	r.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.askedRound == round && m.err == nil
+	return m.askedRound == round && m.err.Load() == nil
 }
 
-// KnownRemote returns the remote at a place; nil if there is none.
+// KnownRemote returns the remote at a place; nil if unknown.
 func (r *Set) KnownRemote(place string) *Remote {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all[giturl.Normalize(place)]
 }
 
-// RemoteError returns why a repository cannot be reached; nil if it can.
+// RemoteError returns why a repository is unreachable; nil if it is not.
 func (r *Set) RemoteError(place string) error {
 	if m := r.KnownRemote(place); m != nil {
-		return m.err
+		return m.err.Load()
 	}
 	return nil
 }
 
-// Maintain tidies mirrors that need it.
+// Maintain runs maintenance of mirrors.
 func (r *Set) Maintain(ctx context.Context) {
 	r.mu.Lock()
 	all := slices.Collect(maps.Values(r.all))
@@ -344,12 +347,12 @@ func (r *Set) Maintain(ctx context.Context) {
 	}
 }
 
-// FindFailing returns the URLs of the remotes whose failure an error is about.
+// FindFailing returns the URLs of remotes whose failure is in err.
 func (r *Set) FindFailing(err error) (urls []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, m := range r.all {
-		if m.err != nil && errors.Is(err, m.err) {
+		if failure := m.err.Load(); failure != nil && errors.Is(err, failure) {
 			urls = append(urls, m.URL())
 		}
 	}
@@ -364,8 +367,8 @@ func (r *Set) Report() []status.Remote {
 	var all []status.Remote
 	for _, m := range r.all {
 		s := status.Remote{URL: m.URL(), Failures: m.failures, Since: m.failingSince, NextTry: m.retryAt, Checked: m.checkedAt}
-		if m.err != nil {
-			s.Error = m.err.Error()
+		if failure := m.err.Load(); failure != nil {
+			s.Error = failure.Error()
 		}
 		all = append(all, s)
 	}

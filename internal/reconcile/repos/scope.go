@@ -2,17 +2,16 @@ package repos
 
 import "strings"
 
-// Scope is the repositories that a round polls.
+// Scope is the set of repositories that a round polls.
 type Scope struct {
 	all  bool
-	some map[string]bool // by normalized URL, in lower case: forges write names in their own case
+	some map[string]bool // by normalized URL in lower case: forges ignore case
 }
 
 // All is the scope of a scheduled round.
 var All = Scope{all: true}
 
-// Only returns the scope of some repositories, by their normalized URLs; of none, nothing is
-// polled.
+// Only returns the scope of repositories by normalized URL; none polls nothing.
 func Only(normal ...string) Scope {
 	s := Scope{some: map[string]bool{}}
 	for _, repo := range normal {
@@ -21,7 +20,7 @@ func Only(normal ...string) Scope {
 	return s
 }
 
-// With returns the scope of the repositories of both.
+// With returns the union.
 func (s Scope) With(other Scope) Scope {
 	both := Only()
 	both.all = s.all || other.all

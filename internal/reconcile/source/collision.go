@@ -47,7 +47,6 @@ func (s *Source) findCollisions(ctx context.Context, m *model.Model) (problem.Li
 	return problems, nil
 }
 
-// readPlaces returns where the base and all environments are read from.
 func (s *Source) readPlaces(ctx context.Context, m *model.Model) ([]readPlace, error) {
 	var places []readPlace
 	if len(m.BaseRepos) == 0 {
@@ -110,7 +109,6 @@ func (s *Source) isOutputRead(ctx context.Context, place model.RepoRef, folder s
 	return read, nil
 }
 
-// withFile returns the .sourceignore files of a tree, and a file.
 func withFile(t tree.Tree, file string) (tree.Tree, error) {
 	var b tree.Builder
 	if err := b.Add(file, nil); err != nil {

@@ -72,7 +72,7 @@ func TestDecisionsAreRead(t *testing.T) {
 // TestDecisionEncoding: what is written is read again, with names that YAML takes for something else.
 func TestDecisionEncoding(t *testing.T) {
 	units := map[string][]string{"yes": {"1e3", "null"}, "cart": {"b", "a"}}
-	text, err := model.EncodeDecision("checkout", units)
+	text, err := (&model.Decision{Object: model.Object{Name: "checkout"}, Units: units}).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
@@ -150,6 +151,8 @@ type Branch struct {
 	// Record is the file that says which commit was promoted, and Commit that commit,
 	// as it is written. The file need not be there.
 	Record, Commit string
+	// Lanes are those that have other commits; nil for none.
+	Lanes *model.LaneRecord
 }
 
 // Branch reads an environment's own branch.
@@ -208,6 +211,9 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 	}
 	promotion := model.Layer{Kind: model.Env, Name: e.Name, Files: own, Prefix: b.Folder}
 	b.Progress = withProblems(s.options.Parser.Progress(e.Name+" promotion", promotion), s.options.Parser.Scan(e.Name+" promotion", promotion).Problems)
+	var ofLanes problem.List
+	b.Lanes, ofLanes = findLaneRecord(b.Progress, b.Folder)
+	b.Progress = withProblems(b.Progress, ofLanes)
 	more, err := git.InspectTree(repo, b.Head, func(t tree.Tree) (problem.List, error) {
 		whole := t.Sub(b.Folder)
 		more := append(checkUnread(e.Name, b.Folder, whole, b.Progress), s.strayFreezes(b)...)
@@ -234,7 +240,7 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 // commands have written and Flux is told to ignore. files is what Flux would load.
 func ownFiles(b Branch, files tree.Tree) (tree.Tree, error) {
 	return git.InspectTree(b.Repo, b.Head, func(t tree.Tree) (tree.Tree, error) {
-		entries := slices.DeleteFunc(slices.Clone(files.Entries()), func(e tree.Entry) bool { return e.Name == OwnFolder })
+		entries := files.EntriesExcept(OwnFolder)
 		written := tree.FromEntries(t.Sub(path.Join(b.Folder, OwnFolder)).Entries())
 		if !written.IsEmpty() {
 			entries = append(entries, tree.Dir(OwnFolder, written))
@@ -257,21 +263,28 @@ func (b Branch) CommitAt(head string) (string, error) {
 	return commit, nil
 }
 
-// WithCommit returns the text of the record with another commit of the base, which is in
-// the control plane's repository as it is written there.
-func (b Branch) WithCommit(commit, repo, branch string) ([]byte, error) {
+// SetBase returns what the files of the branch are to hold, by path, so that the environment has another base: a commit, which is
+// in the control plane's repository as it is written there, and lanes that have commits of their own. nil removes a file.
+func (b Branch) SetBase(base lane.Composition, lanes model.Lanes, repo, branch string) (map[string][]byte, error) {
 	e, ok, err := b.Repo.FindEntry(b.Head, b.Record)
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
-		return promote.NewRecord(repo, branch, commit), nil
+	text := promote.NewRecord(repo, branch, base.Platform)
+	if ok {
+		text, err = promote.SetCommit(e.Data, base.Platform)
 	}
-	text, err := promote.SetCommit(e.Data, commit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Record, err)
 	}
-	return text, nil
+	files := map[string][]byte{b.Record: text}
+	if len(base.Lanes) > 0 || b.Lanes != nil {
+		files[LanesFile(b.Folder)] = nil
+	}
+	if len(base.Lanes) > 0 {
+		files[LanesFile(b.Folder)], err = model.NewLaneRecord(lanes, base.Lanes)
+	}
+	return files, err
 }
 
 // AcknowledgedChanges returns what finds the changes of an environment's output that people have

@@ -37,7 +37,6 @@ func (s *Source) readInput(ctx context.Context, env string, at Revisions) (*read
 	return r, r.readLayers(ctx)
 }
 
-// readLayers reads all that can be read.
 func (r *reading) readLayers(ctx context.Context) error {
 	s := r.source
 	if r.at.Base == "" {
@@ -73,11 +72,13 @@ type reading struct {
 	layers       []model.Layer
 	commits      []Commit
 	problems     problem.List
-	failures     []error      // of repositories that cannot be reached
-	unreachable  problem.List // the objects that name those
-	lacksBase    bool         // one of those is a part of the base, or the environment's
-	recordFolder string       // the folder of the environment, if its record is there and not loaded
-	recordHidden bool         // it is
+	failures     []error           // of repositories that cannot be reached
+	unreachable  problem.List      // the objects that name those
+	lacksBase    bool              // one of those is a part of the base, or the environment's
+	recordFolder string            // the folder of the environment, if its record is there and not loaded
+	recordHidden bool              // it is
+	mainBase     string            // the name of the BaseRepo that is promoted
+	lanes        *model.LaneRecord // of the environment; nil if none are written
 	notRead      []NotRead
 }
 
@@ -176,8 +177,13 @@ func (r *reading) readBase(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return r.addCommit(model.Layer{Kind: model.Base, Name: "main"}, r.source.controlPlane, r.source.options.ControlPlane, commit, "", nil, r.at.Lanes)
+		lanes, err := r.findLanes(r.source.controlPlane, r.at.Base != "")
+		if err != nil {
+			return err
+		}
+		return r.addCommit(model.Layer{Kind: model.Base, Name: "main"}, r.source.controlPlane, r.source.options.ControlPlane, commit, "", nil, lanes)
 	}
+	r.mainBase = main.Name
 	for _, b := range found.BaseRepos {
 		ref := b.RepoRef
 		asked := b == main && r.at.Base != ""
@@ -206,7 +212,6 @@ func mainBaseRepo(repos []*model.BaseRepo) *model.BaseRepo {
 	return first
 }
 
-// scanLayers returns what the layers that were read refer to.
 func (r *reading) scanLayers() model.References {
 	var all model.References
 	for _, l := range r.layers {
@@ -295,6 +300,13 @@ func (r *reading) addFolder(layer model.Layer, dir string) error {
 	r.addLayer(layer, loaded, "")
 	if layer.Kind == model.Env {
 		r.addDecisions(files.Sub(model.DecisionFolder), "")
+		if e, isWritten := files.Lookup(LanesFile("")); isWritten && !e.IsDir() {
+			content, err := tree.FromFiles(map[string][]byte{LanesFile(""): e.Data})
+			if err != nil {
+				return err
+			}
+			r.addLanes(r.source.parseLaneRecord(r.env, "", content))
+		}
 	}
 	return nil
 }
@@ -356,8 +368,11 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 		return err
 	}
 	var lanes Lanes
-	if asked && layer.Kind == model.Base {
-		lanes = r.at.Lanes
+	if layer.Kind == model.Base && by.Name == r.mainBase {
+		lanes, err = r.findLanes(repo, asked)
+		if err != nil {
+			return err
+		}
 	}
 	return r.addCommit(layer, repo, ref.Repo, commit, ref.Path, by, lanes)
 }
@@ -367,7 +382,7 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object, lanes Lanes) error {
 	clean := path.Clean("/" + sub)[1:]
 	files, err := r.source.readFolder(r.env, layer, repo, commit, clean, lanes)
-	if r.refusesPatterns(layer, err) {
+	if r.refusesPatterns(layer, err) || r.refusesLanes(err) {
 		return nil
 	}
 	if err != nil {
@@ -377,7 +392,7 @@ func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit
 	if err != nil {
 		return err
 	}
-	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: giturl.Redact(url), Commit: commit, When: info.When})
+	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: giturl.Redact(url), Commit: commit, Lanes: lanes.Commits, When: info.When})
 	if files.IsEmpty() && clean != "" && layer.Kind == model.TeamStacks {
 		removed, err := findRemoval(repo, commit, clean)
 		if err != nil {
@@ -407,12 +422,15 @@ func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit
 			return err
 		}
 		r.addDecisions(decisions, clean)
+		record, problems, err := r.source.readLaneRecord(r.env, repo, commit, clean)
+		if err != nil {
+			return err
+		}
+		r.addLanes(record, problems)
 	}
 	return nil
 }
 
-// readFolder reads a folder of a commit as Flux would load it, for a layer of an environment: most
-// of it is as it was when the layer was read last.
 func (s *Source) readFolder(env string, layer model.Layer, repo *git.Repository, commit, sub string, lanes Lanes) (tree.Tree, error) {
 	key := env + " " + layerName(layer)
 	s.mu.Lock()
@@ -437,7 +455,6 @@ func (s *Source) readFolder(env string, layer model.Layer, repo *git.Repository,
 	return t, err
 }
 
-// readOnce returns a folder of a commit from memory, or reads it.
 func (s *Source) readOnce(f commitFolder, read func() (tree.Tree, error)) (tree.Tree, error) {
 	s.mu.Lock()
 	known, ok := s.current.folders[f]
@@ -461,28 +478,10 @@ func (s *Source) readOnce(f commitFolder, read func() (tree.Tree, error)) (tree.
 	return t, nil
 }
 
-// addLayer adds a layer of the files below a prefix of their repository.
 func (r *reading) addLayer(layer model.Layer, files tree.Tree, prefix string) {
 	layer.Files, layer.Prefix = files, prefix
 	r.reportLinks(layer)
 	r.layers = append(r.layers, layer)
-}
-
-// reportLinks reports symbolic links: Flux leaves them out, and one that leads out of the
-// repository is a mistake, or worse.
-func (r *reading) reportLinks(layer model.Layer) {
-	for file, e := range layer.Files.Walk() {
-		if e.Mode != tree.ModeSymlink {
-			continue
-		}
-		pos := problem.Pos{Layer: layerName(layer), File: path.Join(layer.Prefix, file), Line: 1}
-		target := string(e.Data)
-		if path.IsAbs(target) || strings.HasPrefix(path.Join(path.Dir(pos.File), target)+"/", "../") {
-			r.problems.Addf(pos, "Symlink/"+path.Base(file), "put the file itself there", "the symbolic link leads out of the repository, to %s", target)
-			continue
-		}
-		r.problems.Warnf(pos, "Symlink/"+path.Base(file), "put the file itself there", "symbolic links are not read, as in Flux")
-	}
 }
 
 func layerName(l model.Layer) string {

@@ -69,7 +69,6 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 	return r, &UnreachableError{fmt.Errorf("read environment %s: %w", env, errors.Join(read.failures...)), beside}
 }
 
-// renderInput renders what was read of an environment.
 func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.Cache) (Rendered, error) {
 	env, read, problems := from.env, from.newInput(), from.problems
 	if limit := s.options.RenderTimeout; limit > 0 {

@@ -34,7 +34,6 @@ type repositories struct {
 	folders   []string                   // the control plane's, and that it was cloned from
 }
 
-// opening is a repository that is being opened, or was.
 type opening struct {
 	once sync.Once
 	repo *git.Repository
@@ -118,7 +117,6 @@ func (r *repositories) setOwnURLs(location string, repo *git.Repository) {
 	}
 }
 
-// isMapped reports whether a repository is to be read elsewhere.
 func (r *repositories) isMapped(url string) bool {
 	_, ok := r.locations[giturl.Normalize(url)]
 	return ok

@@ -111,11 +111,13 @@ type Input struct {
 
 // Commit is where a layer came from: its repository and commit, or its folder.
 type Commit struct {
-	Layer  string    `json:"layer"` // "base", the environment, a registration, or what stacks name
-	Repo   string    `json:"repo,omitempty"`
-	Commit string    `json:"commit,omitempty"`
-	When   time.Time `json:"-"` // it was committed
-	Folder string    `json:"folder,omitempty"`
+	Layer  string `json:"layer"` // "base", the environment, a registration, or what stacks name
+	Repo   string `json:"repo,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Lanes are the commits of the parts of the base that are not of Commit, by lane.
+	Lanes  map[string]string `json:"lanes,omitempty"`
+	When   time.Time         `json:"-"` // it was committed
+	Folder string            `json:"folder,omitempty"`
 	// Moves is true if modules are read from it that are named by a branch, and so pinned to the commit.
 	Moves bool `json:"-"`
 	// Optional is true if the environment could be rendered without it: only modules are read from it.

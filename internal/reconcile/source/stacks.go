@@ -85,7 +85,6 @@ func (r *reading) readNamed(ctx context.Context, m *model.Model, named rootmodul
 	return err
 }
 
-// describeRefused returns why the files of a repository cannot be read that has names which files cannot have.
 func describeRefused(url string, refused *git.InvalidTreeError) model.Unread {
 	return model.Unread{Summary: giturl.Redact(url) + " cannot be read: " + refused.Error(), Hint: "remove what has such a name"}
 }
@@ -109,7 +108,6 @@ func (r *reading) reportUnreadNamed(ctx context.Context, named rootmodule.Reposi
 	return nil
 }
 
-// addUnread adds a layer that could not be read, and reports it for clusters.
 func (r *reading) addUnread(named rootmodule.Repository, why model.Unread) {
 	if by := named.OfClusters; by != nil {
 		r.problems.Addf(by.Pos, by.Subject(), why.Hint, "%s", why.Summary)
@@ -139,7 +137,6 @@ func (r *reading) wantsModules(m *model.Model, named rootmodule.Repository, comm
 	return false
 }
 
-// warnUnreadModule warns that modules are not checked, and not pinned.
 func (r *reading) warnUnreadModule(named rootmodule.Repository, err error) {
 	shown := r.source.repositories.displayName(named.URL)
 	sentence, _, mistake := describeMistake(shown, err)
@@ -151,7 +148,6 @@ func (r *reading) warnUnreadModule(named rootmodule.Repository, err error) {
 		"%s, so the variables of its modules are not checked", sentence)
 }
 
-// fullCommit matches the digits of a commit.
 var fullCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // resolveNamed returns the commit of a ref, and whether that may be another one later: it is, unless it is a
@@ -183,7 +179,6 @@ func isTag(repo *git.Repository, ref string) bool {
 	return err == nil
 }
 
-// addNamed adds a layer with the files that stacks name of a repository.
 func (r *reading) addNamed(repo *git.Repository, named rootmodule.Repository, layer model.Layer) error {
 	files, err := r.source.readNamedFiles(repo, named, layer.Commit)
 	if err != nil {
@@ -205,7 +200,6 @@ func (r *reading) addNamed(repo *git.Repository, named rootmodule.Repository, la
 	return nil
 }
 
-// readNamedFiles returns the files that stacks name of a commit, and no others.
 func (s *Source) readNamedFiles(repo *git.Repository, named rootmodule.Repository, commit string) (tree.Tree, error) {
 	key := commitFolder{repo: repo, commit: commit, named: strings.Join(named.Paths, "\x00") + "\x00\x00" + strings.Join(named.Modules, "\x00")}
 	return s.readOnce(key, func() (tree.Tree, error) {

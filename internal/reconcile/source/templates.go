@@ -55,7 +55,6 @@ func (r *reading) readTemplates(ctx context.Context) error {
 	return err
 }
 
-// addTemplates adds the commit of templates, as a layer without files.
 func (r *reading) addTemplates(t clusters.TemplateSource, commit string) {
 	name := model.TemplatesLayer(t.URL, t.Commit)
 	r.layers = append(r.layers, model.Layer{Kind: model.Files, Name: name, Commit: commit})
@@ -74,7 +73,6 @@ func (r *reading) dropTwice() {
 	r.commits = slices.DeleteFunc(r.commits, func(c Commit) bool { return isTwice(commits, c.Layer) })
 }
 
-// hasManifests reports whether a layer describes clusters.
 func (r *reading) hasManifests() bool {
 	return slices.ContainsFunc(r.layers, func(l model.Layer) bool {
 		return r.source.options.Parser.Scan(r.newInput().parsedName(), l).HasManifests

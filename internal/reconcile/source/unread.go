@@ -43,7 +43,7 @@ func (s *Source) strayObjects(read *model.Progress, environments []*model.Enviro
 			return e.ControlPlane.Branch == s.baseBranch() && (folder == "" || strings.HasPrefix(file, folder+"/"))
 		})
 	}
-	for _, h := range read.Holds {
+	for _, h := range slices.Concat(read.Holds, read.LaneHolds) {
 		if !belongs(h.Pos.File) {
 			problems.Addf(h.Pos, h.Subject(), "write it on the environment's branch, as fairlead hold does; a Freeze in the base covers environments by name",
 				"a Hold in the base holds no environment")
@@ -73,7 +73,6 @@ func (s *Source) strayFreezes(b Branch) problem.List {
 	return problems
 }
 
-// isOnBase reports whether an environment's branch is that of the base.
 func (s *Source) isOnBase(b Branch) bool {
 	same := s.controlPlane == nil || s.options.BaseDir != "" || b.Repo == s.controlPlane
 	return same && b.Name == s.baseBranch()
@@ -116,7 +115,7 @@ func (s *Source) strayAbove(ctx context.Context, e *model.Environment, b Branch,
 		read := s.options.Parser.Progress(e.Name+" above", model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: dir})
 		problems = append(append(problems, read.Problems...), checkUnread(e.Name, dir, tree.FromEntries(own), read)...)
 		hint := "write it in " + path.Join(b.Folder, OwnFolder) + ", which is the environment's"
-		for _, h := range read.Holds {
+		for _, h := range slices.Concat(read.Holds, read.LaneHolds) {
 			problems.Addf(h.Pos, h.Subject(), hint, "a Hold above the environment's folder holds nothing")
 		}
 		for _, f := range read.Freezes {
@@ -137,7 +136,6 @@ func (u *unreadCheck) addProblem(file, hint, format string, args ...any) {
 	u.problems.Addf(problem.Pos{Layer: u.layer, File: path.Join(u.folder, file)}, "", hint, format, args...)
 }
 
-// checkOwnFolder checks our folder, or one in it.
 func (u *unreadCheck) checkOwnFolder(dir string, t tree.Tree) {
 	for _, e := range t.Entries() {
 		name := path.Join(dir, e.Name)
@@ -187,7 +185,7 @@ func (u *unreadCheck) checkFile(file string, e tree.Entry) {
 // isUnderstood reports whether a file says something about promotion, right or wrong.
 func (u *unreadCheck) isUnderstood(file string) bool {
 	file = path.Join(u.folder, file)
-	for _, h := range u.read.Holds {
+	for _, h := range slices.Concat(u.read.Holds, u.read.LaneHolds) {
 		if h.Pos.File == file {
 			return true
 		}
@@ -245,4 +243,21 @@ func hiddenRecordProblem(env, folder string) problem.List {
 	l.Addf(problem.Pos{Layer: env, File: file, Line: 1}, "Environment/"+env, "add !/"+file+" to the end of "+ignoreFile+", or take out the pattern that it matches",
 		"%s leaves it out, so that nothing says which commit the environment has", ignoreFile)
 	return l
+}
+
+// reportLinks reports symbolic links: Flux leaves them out, and one that leads out of the
+// repository is a mistake, or worse.
+func (r *reading) reportLinks(layer model.Layer) {
+	for file, e := range layer.Files.Walk() {
+		if e.Mode != tree.ModeSymlink {
+			continue
+		}
+		pos := problem.Pos{Layer: layerName(layer), File: path.Join(layer.Prefix, file), Line: 1}
+		target := string(e.Data)
+		if path.IsAbs(target) || strings.HasPrefix(path.Join(path.Dir(pos.File), target)+"/", "../") {
+			r.problems.Addf(pos, "Symlink/"+path.Base(file), "put the file itself there", "the symbolic link leads out of the repository, to %s", target)
+			continue
+		}
+		r.problems.Warnf(pos, "Symlink/"+path.Base(file), "put the file itself there", "symbolic links are not read, as in Flux")
+	}
 }

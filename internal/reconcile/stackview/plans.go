@@ -3,43 +3,47 @@ package stackview
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
-// maxPlanText and maxPlanLine bound the text of a plan that is kept, and each line of it, in bytes.
+// Limits of a plan's text and of its lines, in bytes.
 const maxPlanText, maxPlanLine = 64 << 10, 2000
 
-// PlanKey identifies the newest plan that a cluster has sent of a Terraform object.
+// PlanKey identifies a Terraform object of a cluster.
 type PlanKey struct{ Cluster, Namespace, Object string }
 
-// ReportedPlan is a plan that a cluster has sent with its key.
+// ReportedPlan is a plan that a cluster sent with its key.
 type ReportedPlan struct {
 	PlanKey
-	// ID identifies the plan: what it does, what it was made from, and who has sent it.
+	// ID identifies the plan's effect, inputs and sender.
 	ID string
-	// Plan is the id that tofu-controller has given to it, Inputs the digest of what it was made from, "" if that is not
-	// known, and Digest that of what it does.
+	// Plan is tofu-controller's id, Inputs the digest of the inputs, or "", and Digest that of the
+	// effect.
 	Plan, Inputs, Digest string
 	tfplan.Counts
-	// Text is the plan for people, deletions first. Cut reports that there is more of it.
+	// Text is human-readable, deletions first. Cut is set if it is truncated.
 	Text string
 	Cut  bool
-	When time.Time // it was received
+	When time.Time // time of receipt
 }
 
-// NewReportedPlan returns a plan that a cluster has sent.
+// NewReportedPlan returns a plan that a cluster sent.
 func NewReportedPlan(cluster string, r tfplan.Report, now time.Time) ReportedPlan {
 	r.Plan.PutDeletionsFirst()
 	p := ReportedPlan{
 		PlanKey: PlanKey{cluster, r.Namespace, r.Name}, Plan: r.PlanID, Inputs: r.Annotations[stackfiles.InputsAnnotation], Digest: r.Plan.Digest,
 		Counts: r.Plan.Count(), When: now,
 	}
-	if r.Stale { // the annotation is of the next plan
+	p.Costs = r.Costs
+	if r.Stale { // the annotation belongs to the next plan
 		p.Inputs = ""
 	}
 	p.Text, p.Cut = limitLines(r.Plan.Text())
@@ -48,7 +52,6 @@ func NewReportedPlan(cluster string, r tfplan.Report, now time.Time) ReportedPla
 	return p
 }
 
-// limitLines returns a text without what is too long of it, and whether that is anything.
 func limitLines(whole string) (kept string, isCut bool) {
 	var b strings.Builder
 	for line := range strings.Lines(whole) {
@@ -63,7 +66,50 @@ func limitLines(whole string) (kept string, isCut bool) {
 	return b.String(), isCut
 }
 
-// IsOf reports whether it is a plan of a component of a stack, as clusters have that now.
+// maxCostLines bounds the lines of a text about costs.
+const maxCostLines = 50
+
+// FormatCosts returns in Markdown what the plans cost that become approved from one output to the next: by component,
+// by stack, and of the environment; "" for none. costs returns the costs of a component's plan, nil if unknown.
+func FormatCosts(before, after []stackfiles.Summary, costs func(namespace string, c stackfiles.ComponentSummary) []cost.Change) string {
+	var lines []string
+	var total []cost.Change
+	counted := 0
+	for _, s := range after {
+		var was stackfiles.Summary
+		if i := slices.IndexFunc(before, func(b stackfiles.Summary) bool { return b.Stack == s.Stack }); i >= 0 {
+			was = before[i]
+		}
+		var parts []string
+		var sum []cost.Change
+		for _, c := range s.Components {
+			old, _ := was.FindComponent(c.Name)
+			if c.Approval == "" || old.Approval == c.Approval && old.Plan == c.Plan && old.Inputs == c.Inputs {
+				continue
+			}
+			if found := costs(s.Namespace, c); len(found) > 0 {
+				sum = cost.Add(sum, found)
+				parts = append(parts, fmt.Sprintf("  - `%s`: %s\n", c.Name, cost.Text(found)))
+			}
+		}
+		if len(parts) > 0 {
+			lines = append(append(lines, fmt.Sprintf("- stack `%s`: %s\n", s.Stack, cost.Text(sum))), parts...)
+			total, counted = cost.Add(total, sum), counted+1
+		}
+	}
+	if counted == 0 {
+		return ""
+	}
+	if len(lines) > maxCostLines {
+		lines = append(lines[:maxCostLines], "- and more\n")
+	}
+	if counted > 1 {
+		lines = append(lines, fmt.Sprintf("- all of the environment: %s\n", cost.Text(total)))
+	}
+	return "\n### Costs of the approved plans\n\n" + strings.Join(lines, "")
+}
+
+// IsOf reports whether the plan belongs to the current component of a stack.
 func (p ReportedPlan) IsOf(k Known, c stackfiles.ComponentSummary) bool {
 	return k.Merged && k.Namespace == p.Namespace && c.Object == p.Object && c.Inputs != "" && c.Inputs == p.Inputs && c.Plan == p.Plan
 }

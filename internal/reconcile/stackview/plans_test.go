@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
@@ -83,5 +84,38 @@ func TestPlanOf(t *testing.T) {
 	p.Inputs, good.Inputs = "", ""
 	if p.IsOf(Known{Stack: Stack{Summary: stackfiles.Summary{Namespace: "shop"}}, Merged: true}, good) {
 		t.Error("a plan is of a component without inputs")
+	}
+}
+
+// TestFormatCosts: a pull request tells the costs of the plans that it approves, and of no others.
+func TestFormatCosts(t *testing.T) {
+	component := func(name, approval string) stackfiles.ComponentSummary {
+		return stackfiles.ComponentSummary{Name: name, Object: name, Plan: "plan-" + name, Inputs: "1", Approval: approval}
+	}
+	of := func(name string, all ...stackfiles.ComponentSummary) stackfiles.Summary {
+		return stackfiles.Summary{Stack: name, Namespace: name, Components: all}
+	}
+	costs := func(_ string, c stackfiles.ComponentSummary) []cost.Change {
+		if c.Name == "unknown" {
+			return nil
+		}
+		return []cost.Change{{Currency: "EUR", Before: "1.00", After: "3.00", Difference: "2.00"}}
+	}
+	before := []stackfiles.Summary{of("shop/dev", component("queue", ""), component("topic", ""), component("db", "plan-db"))}
+	for _, test := range []struct {
+		name  string
+		after []stackfiles.Summary
+		want  string
+	}{
+		{"nothing is approved", before, ""},
+		{"a cost is unknown", []stackfiles.Summary{of("shop/dev", component("unknown", "plan-unknown"))}, ""},
+		{"two of three", []stackfiles.Summary{of("shop/dev", component("queue", "plan-queue"), component("topic", "auto"), component("db", "plan-db"))},
+			"\n### Costs of the approved plans\n\n- stack `shop/dev`: 2.00 to 6.00 EUR a month (+4.00)\n  - `queue`: 1.00 to 3.00 EUR a month (+2.00)\n  - `topic`: 1.00 to 3.00 EUR a month (+2.00)\n"},
+		{"two stacks", []stackfiles.Summary{of("shop/dev", component("queue", "plan-queue")), of("web/dev", component("site", "auto"))},
+			"\n### Costs of the approved plans\n\n- stack `shop/dev`: 1.00 to 3.00 EUR a month (+2.00)\n  - `queue`: 1.00 to 3.00 EUR a month (+2.00)\n- stack `web/dev`: 1.00 to 3.00 EUR a month (+2.00)\n  - `site`: 1.00 to 3.00 EUR a month (+2.00)\n- all of the environment: 2.00 to 6.00 EUR a month (+4.00)\n"},
+	} {
+		if got := FormatCosts(before, test.after, costs); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
 	}
 }

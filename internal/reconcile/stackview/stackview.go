@@ -1,8 +1,8 @@
-// Package stackview tells how the stacks of an environment stand: what its output does with their
-// components, and what clusters report of these.
+// Package stackview describes the stacks of an environment: what the output does with their
+// components, and what clusters report about them.
 //
-// What the package keeps true: the daemon and the commands say the same of a stack; what no cluster has
-// reported is not known; and nothing is read or written.
+// The daemon and the commands report the same. Unreported state is unknown. The package reads and
+// writes nothing.
 package stackview
 
 import (
@@ -14,17 +14,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// Stack is a stack, and the environment that it is in.
+// Stack is a stack and its environment.
 type Stack struct {
 	Environment string `json:"environment"`
 	stackfiles.Summary
-	// Stopped is the first problem that stops the stack; "" if none does. The output keeps what it has of it.
+	// Stopped is the first problem that stops the stack; "" for none. The output keeps its old
+	// state.
 	Stopped string `json:"stopped,omitempty"`
-	// Problems are all that concern the stack, if one stops it.
+	// Problems has all problems of a stopped stack.
 	Problems problem.List `json:"-"`
 }
 
-// ListStacks returns the stacks of an output, and those of which it has nothing because problems stop them.
+// ListStacks returns the stacks of an output, and stopped stacks without output.
 func ListStacks(environment string, output tree.Tree, problems problem.List) ([]Stack, error) {
 	stacks, err := stackfiles.Summarize(output)
 	if err != nil {
@@ -54,20 +55,19 @@ func ListStacks(environment string, output tree.Tree, problems problem.List) ([]
 	return all, nil
 }
 
-// Known is a stack as the daemon knows it.
+// Known is the daemon's view of a stack.
 type Known struct {
 	Stack
-	// Merged reports that the output branch has the stack: then its components are what clusters have. Else
-	// they are what is proposed.
+	// Merged is set if the output branch has the stack, so that clusters have its components.
 	Merged bool
-	// Leaves reports that the output branch has it, and what is proposed has not.
+	// Leaves is set if the proposed output removes the stack.
 	Leaves bool
-	// Written is where its file is; zero if it has none.
+	// Written is the position of its file; zero for none.
 	Written problem.Pos
 }
 
-// NewKnown returns the stacks of an environment: those of what it is rendered to, and those that its output
-// branch has, of which the components count. m is what people write; nil if it is not known.
+// NewKnown merges rendered stacks with those of the output branch, whose components win. m may be
+// nil.
 func NewKnown(environment string, rendered []Stack, merged []stackfiles.Summary, m *model.Model) []Known {
 	all := []Known{}
 	for _, s := range rendered {

@@ -12,30 +12,29 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
-// The statuses of components, the worst one first.
+// Statuses of components, worst first.
 const (
 	Failed      = "failed"
-	Differs     = "plan differs" // from the one that was approved: it is not applied
+	Differs     = "plan differs" // from the approved one, so it is not applied
 	Drifted     = "drifted"
 	Waits       = "waits for approval"
 	Unknown     = "unknown"
 	Progressing = "progressing"
-	Behind      = "behind" // ready, with a root module of before
+	Behind      = "behind" // ready, with an older root module
 	Suspended   = "suspended"
 	Ready       = "ready"
 	Destroyed   = "destroyed" // ready, with everything gone
 )
 
-// NotReported stands for the status of a component that no cluster reports.
+// NotReported means that no cluster reports the component.
 const NotReported = "not reported"
 
-// AllStatuses returns all statuses, the worst one first.
+// AllStatuses returns all statuses, worst first.
 func AllStatuses() []string {
 	return []string{Failed, Differs, Drifted, Waits, Unknown, Progressing, Behind, Suspended, Ready, Destroyed}
 }
 
-// Status is what clusters report of a component: the worst of them, if there are several. The zero Status
-// stands for no report.
+// Status is the worst reported status of a component. The zero Status means no report.
 type Status struct {
 	Status  string    `json:"status"`
 	Cluster string    `json:"cluster"`
@@ -43,20 +42,20 @@ type Status struct {
 	Message string    `json:"message,omitempty"`
 }
 
-// Report is what a cluster says of an object.
+// Report is the reported state of an object.
 type Report struct {
 	Cluster string
 	Object  string // "Kind/namespace/name"
-	// Phase is one of the ledger, as text.
+	// Phase is the name of a ledger phase.
 	Phase, Revision string
 	Since           time.Time
 	Message         string
 	Plan            ledger.Plan
 }
 
-// FindStatus returns the status of a component by what clusters report of its objects. What it is made of
-// counts, a Terraform object or a HelmRelease; its Kustomization counts where that is ready, or not reported. It is
-// ready since the object is: the Kustomization is ready anew with each commit of the output.
+// FindStatus returns the status of a component. Its Terraform object or HelmRelease counts; its
+// Kustomization only if that is ready or missing. Since is that of the object: the Kustomization
+// becomes ready again with each output.
 func FindStatus(c stackfiles.ComponentSummary, reports []Report) Status {
 	byCluster, isOfTerraform := map[string][]Status{}, map[string]bool{}
 	for _, r := range reports {
@@ -78,7 +77,7 @@ func FindStatus(c stackfiles.ComponentSummary, reports []Report) Status {
 			of = last
 		case c.Action == stackfiles.Destroy && (of.Status == Destroyed || of.Status == Ready && !isOfTerraform[cluster]):
 			of.Status = Destroyed
-			if last.Since.After(of.Since) { // the object may have been ready before it was to be destroyed
+			if last.Since.After(of.Since) { // it may have been ready before the destroy
 				of.Since = last.Since
 			}
 		}
@@ -89,12 +88,11 @@ func FindStatus(c stackfiles.ComponentSummary, reports []Report) Status {
 	return worst
 }
 
-// compare orders statuses, the worst one first.
+// compare orders statuses, worst first.
 func (s Status) compare(other Status) int {
 	return cmp.Or(cmp.Compare(slices.Index(AllStatuses(), s.Status), slices.Index(AllStatuses(), other.Status)), cmp.Compare(s.Cluster, other.Cluster))
 }
 
-// readStatus returns what a report of an object says of its component.
 func readStatus(c stackfiles.ComponentSummary, r Report) string {
 	kind, _, _ := strings.Cut(r.Object, "/")
 	status := ReadPhase(r.Phase, r.Message, r.Plan)
@@ -102,7 +100,7 @@ func readStatus(c stackfiles.ComponentSummary, r Report) string {
 		return status
 	}
 	switch {
-	case c.Action == stackfiles.Destroy: // what it made is still there, however ready it is
+	case c.Action == stackfiles.Destroy: // its resources still exist
 		return Progressing
 	case !c.IsPlannedAt(ledger.ParseRevision(r.Revision).Commit):
 		return Behind
@@ -110,7 +108,7 @@ func readStatus(c stackfiles.ComponentSummary, r Report) string {
 	return Ready
 }
 
-// ReadPhase returns the status of a component while its object was in a phase, whatever revision it was at.
+// ReadPhase returns the status of a component for its object's phase, ignoring revisions.
 func ReadPhase(phase, message string, plan ledger.Plan) string {
 	switch known := ledger.ParsePhase(phase); {
 	case known == ledger.Waiting, phase == Waits:
@@ -125,7 +123,7 @@ func ReadPhase(phase, message string, plan ledger.Plan) string {
 	return Unknown
 }
 
-// PhaseWord returns what people call a phase of an object.
+// PhaseWord returns a phase for people.
 func PhaseWord(p ledger.Phase) string {
 	if p == ledger.Waiting {
 		return Waits
@@ -133,11 +131,10 @@ func PhaseWord(p ledger.Phase) string {
 	return p.String()
 }
 
-// plurals are the statuses that are said otherwise of several components.
+// plurals has the statuses with a different plural form.
 var plurals = map[string]string{Waits: "wait for approval", Differs: "plans differ"}
 
-// SummarizeStatuses returns the statuses of the components of a stack in few words; "" is that of one which
-// no cluster reports.
+// SummarizeStatuses summarizes the statuses of a stack's components; "" means not reported.
 func SummarizeStatuses(statuses []string) string {
 	counts := map[string]int{}
 	for _, s := range statuses {

@@ -10,16 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// NextAction returns what a person has to do about an environment, or what it waits for, in one
-// sentence without a full stop.
+// NextAction returns what a person must do, or what the environment waits for, without a full stop.
 func (s Stage) NextAction() string {
-	if s.Action == "" { // it is from a daemon that does not report it
+	if s.Action == "" { // reported by an older daemon
 		return describeAction(s, Environment{})
 	}
 	return s.Action
 }
 
-// withoutCommands returns the report without the changes that a command acknowledges.
 func (e Environment) withoutCommands() Environment {
 	e.Withheld = slices.Clone(e.Withheld)
 	for i := range e.Withheld {
@@ -28,8 +26,8 @@ func (e Environment) withoutCommands() Environment {
 	return e
 }
 
-// describeAction returns the action of a stage whose output has the report e; the zero report is
-// none. What asks for a person comes first, and hides what would only follow from it.
+// describeAction returns the action of a stage whose output has the report e, or zero. What needs
+// attention hides its consequences.
 func describeAction(s Stage, e Environment) string {
 	switch s.Next.State {
 	case promote.Stopped:
@@ -61,8 +59,8 @@ func describeAction(s Stage, e Environment) string {
 	return strings.Join(slices.DeleteFunc(all, func(part string) bool { return part == "" }), "; ")
 }
 
-// describeOutput returns what the output of an environment needs from a person; "" if nothing. restrained reports that it
-// names the hold and the freezes of the environment, which may be why it is not merged.
+// describeOutput returns what an output needs from a person, or "". restrained reports that it
+// names the hold and freezes.
 func describeOutput(s Stage, e Environment) (needs string, restrained bool) {
 	first, stops := e.Problems.FirstStopping()
 	switch {
@@ -82,7 +80,7 @@ func describeOutput(s Stage, e Environment) (needs string, restrained bool) {
 		return "mend: " + e.Reason, false
 	case e.Pull != nil && (e.State == Proposed || e.State == DryRun):
 		pull := describePull(s, e)
-		switch { // the pull request may not be about this
+		switch { // the pull request may be about something else
 		case s.Commit != "" && s.Proof.Status == gate.Fail:
 			pull += "; mend: " + s.Proof.Reason
 		case stops:
@@ -104,8 +102,8 @@ func describeOutput(s Stage, e Environment) (needs string, restrained bool) {
 	return "", false
 }
 
-// describePull returns who merges the open pull request of an environment, and why a person has to. A hold or a freeze
-// comes first: it ends before the merge. The command that does without comes before the reasons, which may be long.
+// describePull returns who merges the open pull request, and why. Holds and freezes come first,
+// because they end before the merge. Reasons come last, because they may be long.
 func describePull(s Stage, e Environment) string {
 	first, reasons := splitRestraints(s, e.Withheld)
 	text := fmt.Sprintf("%smerge pull request %d", first, e.Pull.Number)
@@ -115,7 +113,7 @@ func describePull(s Stage, e Environment) string {
 			return text
 		case e.LeftToPeople:
 			return text + ": " + e.MergeReason
-		default: // Fairlead, or the forge, merges it
+		default: // Fairlead or the forge merges it
 			return fmt.Sprintf("%swaits for pull request %d: %s", first, e.Pull.Number, e.MergeReason)
 		}
 	}
@@ -128,8 +126,8 @@ func describePull(s Stage, e Environment) string {
 	return text + reasons
 }
 
-// splitRestraints returns the hold and the freezes of a stage, as what comes before a merge, and the other reasons why only
-// a person may merge, after a colon. A hold or freeze that leaves the output free does not have to end before the merge.
+// splitRestraints returns holds and freezes, as text before a merge, and other reasons after a
+// colon. A hold or freeze that does not block the output need not end first.
 func splitRestraints(s Stage, withheld []Withheld) (first, others string) {
 	var restraints, reasons, free []string
 	held, frozen := false, false
@@ -161,8 +159,8 @@ func splitRestraints(s Stage, withheld []Withheld) (first, others string) {
 
 func heldText(s Stage) string { return "held: " + s.Hold }
 
-// upstreamFailure returns what failed in an environment before a held stage, after a semicolon: the end of the hold would
-// not bring the commit. It is "" if nothing did.
+// upstreamFailure returns an earlier environment's failure, after a semicolon, or "". It would
+// outlast the hold.
 func upstreamFailure(s Stage) string {
 	for _, v := range s.Next.Verdict.Parts {
 		failed := func(p gate.Verdict) bool { return p.Status == gate.Fail }
@@ -173,10 +171,10 @@ func upstreamFailure(s Stage) string {
 	return ""
 }
 
-// CandidateReason returns what the next commit of a stage waits for, whatever its output needs.
+// CandidateReason returns what the next commit waits for, whatever the output needs.
 func (s Stage) CandidateReason() string { return waitText(s.Next.Verdict) }
 
-// describeWait returns what a stage waits for whose output needs nothing from a person.
+// describeWait is for a stage whose output needs nothing from a person.
 func describeWait(s Stage) string {
 	d := s.Next
 	switch {
@@ -197,7 +195,6 @@ func describeWait(s Stage) string {
 	return startWithWaits(d.Verdict)
 }
 
-// startWithWaits returns the reason of a verdict as what is waited for, said once.
 func startWithWaits(v gate.Verdict) string {
 	if v.WaitsFor != "" {
 		return "waits for " + v.WaitsFor
@@ -205,7 +202,7 @@ func startWithWaits(v gate.Verdict) string {
 	return "waits: " + v.Reason
 }
 
-// waitText names the gate that decides a verdict, with its reason, and what else of the gates is waited for.
+// waitText names the deciding gate with its reason, and other gates that wait.
 func waitText(v gate.Verdict) string {
 	of, others := "", ""
 	decides := func(p gate.Verdict) bool { return p.Status == v.Status && p.Reason == v.Reason }
@@ -215,14 +212,13 @@ func waitText(v gate.Verdict) string {
 		}
 		of, v = v.Gate, v.Parts[i]
 	}
-	if of == "gates" || of == "proof" { // the parts of these are gates that people know by name
+	if of == "gates" || of == "proof" { // their parts are gates that people know by name
 		return fmt.Sprintf("waits for gate %s: %s%s", v.Gate, v.Reason, others)
 	}
 	return startWithWaits(v) + others
 }
 
-// describeOtherGates returns the gates that are waited for besides the one that decides; not those that only wait for
-// that.
+// describeOtherGates omits gates that only wait for the deciding one.
 func describeOtherGates(gates gate.Verdict) string {
 	var all strings.Builder
 	for _, p := range gates.Parts {

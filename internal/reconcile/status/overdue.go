@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Unfinished is an environment whose work has not succeeded since a time: it is running, or has
-// failed and is retried.
+// Unfinished is an environment whose work runs, or failed and is retried, since a time.
 type Unfinished struct {
 	Environment string    `json:"environment"`
 	Since       time.Time `json:"since"`
@@ -22,8 +21,7 @@ func (s *Store) StartCycle(at time.Time) {
 	}
 }
 
-// StartEnvironment records the start of work on an environment, and returns since when it has not
-// succeeded.
+// StartEnvironment returns the first start of work since the last success.
 func (s *Store) StartEnvironment(environment string, at time.Time) (since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,15 +35,15 @@ func (s *Store) StartEnvironment(environment string, at time.Time) (since time.T
 	return at
 }
 
-// FinishEnvironment records that the work on an environment has succeeded.
+// FinishEnvironment records success.
 func (s *Store) FinishEnvironment(environment string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.unfinished, environment)
 }
 
-// FindOverdue returns the environments that have not finished a cycle for longer than after, and
-// why the whole loop is late; "" if it is not.
+// FindOverdue returns environments unfinished for longer than after, and why the whole loop is
+// late, or "".
 func (s Snapshot) FindOverdue(now time.Time, after time.Duration) (environments []Unfinished, loop string) {
 	environments = []Unfinished{}
 	for _, u := range s.Unfinished {

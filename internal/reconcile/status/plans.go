@@ -6,16 +6,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
-// maxReportedPlans and maxPlansOfCluster bound how many plans are kept: of all clusters, and of one.
+// maxReportedPlans limits the current plans, in total and by cluster.
 const maxReportedPlans, maxPlansOfCluster = 1024, 64
 
-// maxPastPlans and maxPastPlansOfCluster bound in the same way the plans that another one has taken the place of, or
-// that the output has no more.
+// maxPastPlans limits the replaced or unwanted plans in the same way.
 const maxPastPlans, maxPastPlansOfCluster = 256, 16
 
-// AddPlan keeps a plan that a cluster has sent, in place of the one that it has sent of the same object before.
-// It reports false if no component makes this plan from these inputs, as far as it is known: then nothing is
-// kept. Plans are not kept by any other process: clusters send them again.
+// AddPlan stores a cluster's plan in place of the object's previous one, or returns false if no
+// known component makes it from these inputs. Plans are only in memory: clusters send them again.
 func (s *Store) AddPlan(p stackview.ReportedPlan) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,12 +21,12 @@ func (s *Store) AddPlan(p stackview.ReportedPlan) bool {
 	switch {
 	case !s.listInputs()[inputsOf(p)]:
 		return false
-	case last.ID == p.ID: // it says the same
+	case last.ID == p.ID && (p.Costs == nil || slices.Equal(p.Costs, last.Costs)): // unchanged
 		return true
 	}
 	s.pastPlans = slices.DeleteFunc(slices.Clone(s.pastPlans), func(past stackview.ReportedPlan) bool { return past.ID == p.ID })
 	kept := s.retainPlans()
-	if before, had := kept[p.PlanKey]; had {
+	if before, had := kept[p.PlanKey]; had && before.ID != p.ID {
 		s.addPastPlan(before)
 	}
 	delete(kept, p.PlanKey)
@@ -40,7 +38,25 @@ func (s *Store) AddPlan(p stackview.ReportedPlan) bool {
 	return true
 }
 
-// dropOldest makes room for one more plan among those that are counted together.
+// FindPlans returns the plans of a Terraform object that clusters sent, current and past, oldest first.
+func (s *Store) FindPlans(namespace, object string) (all []stackview.ReportedPlan) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	isOf := func(p stackview.ReportedPlan) bool { return p.Namespace == namespace && p.Object == object }
+	for _, p := range s.pastPlans {
+		if isOf(p) {
+			all = append(all, p)
+		}
+	}
+	for _, p := range s.reported {
+		if isOf(p) {
+			all = append(all, p)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b stackview.ReportedPlan) int { return a.When.Compare(b.When) })
+	return all
+}
+
 func dropOldest(plans map[stackview.PlanKey]stackview.ReportedPlan, limit int, counts func(stackview.PlanKey) bool) {
 	n, oldest := 0, stackview.ReportedPlan{}
 	for key, p := range plans {
@@ -57,15 +73,13 @@ func dropOldest(plans map[stackview.PlanKey]stackview.ReportedPlan, limit int, c
 	}
 }
 
-// planInputs are the inputs of a plan of an object.
 type planInputs struct{ namespace, object, plan, inputs string }
 
 func inputsOf(p stackview.ReportedPlan) planInputs {
 	return planInputs{p.Namespace, p.Object, p.Plan, p.Inputs}
 }
 
-// listInputs returns the objects of all components that clusters have, with the inputs of their plans. The caller
-// holds the lock.
+// listInputs returns the wanted plans with their inputs. The caller holds the lock.
 func (s *Store) listInputs() map[planInputs]bool {
 	all := map[planInputs]bool{}
 	for _, stacks := range s.stacks {
@@ -80,8 +94,8 @@ func (s *Store) listInputs() map[planInputs]bool {
 	return all
 }
 
-// retainPlans returns a copy of the plans, without those of what components have no more: these are past. The caller
-// holds the lock.
+// retainPlans copies the plans, and moves unwanted ones to the past plans. The caller holds the
+// lock.
 func (s *Store) retainPlans() map[stackview.PlanKey]stackview.ReportedPlan {
 	kept, wanted := map[stackview.PlanKey]stackview.ReportedPlan{}, s.listInputs()
 	past := []stackview.ReportedPlan{}
@@ -99,7 +113,7 @@ func (s *Store) retainPlans() map[stackview.PlanKey]stackview.ReportedPlan {
 	return kept
 }
 
-// addPastPlan adds a plan to those of before, and drops the oldest ones. The caller holds the lock.
+// addPastPlan requires the lock.
 func (s *Store) addPastPlan(p stackview.ReportedPlan) {
 	ofCluster, all := 1, append(slices.Clone(s.pastPlans), p)
 	for i := len(all) - 2; i >= 0; i-- {

@@ -2,9 +2,11 @@ package status
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -122,5 +124,56 @@ func TestManyPlans(t *testing.T) {
 	}
 	if got := s.Snapshot().PastPlans; len(got) != maxPastPlans {
 		t.Errorf("%d plans of before are kept", len(got))
+	}
+}
+
+// TestPlanCosts: a plan that is sent again keeps its cost, and takes a new one without becoming another plan.
+func TestPlanCosts(t *testing.T) {
+	s := &Store{}
+	c := stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: "plan", Inputs: "1"}
+	s.SetStacks("prod", []stackview.Known{{Stack: stackview.Stack{Environment: "prod", Summary: stackfiles.Summary{Stack: "shop/eu", Namespace: "shop", Components: []stackfiles.ComponentSummary{c}}}, Merged: true}})
+	for i, test := range []struct{ sent, want string }{{"", ""}, {"5.00", "5.00"}, {"", "5.00"}, {"6.00", "6.00"}} {
+		p := sentPlan("a", "1", "1", int64(i))
+		if test.sent != "" {
+			p.Costs = []cost.Change{{Currency: "EUR", Before: "0.00", After: test.sent, Difference: test.sent}}
+		}
+		s.AddPlan(p)
+		got := ""
+		for _, cost := range s.Snapshot().ReportedPlans[p.PlanKey].Costs {
+			got += cost.After
+		}
+		if past := s.Snapshot().PastPlans; got != test.want || len(past) > 0 {
+			t.Errorf("%d: the cost %q, want %q; %d past plans", i, got, test.want, len(past))
+		}
+	}
+}
+
+// TestPlanWithoutCost: another plan of the same inputs does not take the cost of the one before it, and neither does
+// one that was replaced and is sent again.
+func TestPlanWithoutCost(t *testing.T) {
+	s := &Store{}
+	c := stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: "plan", Inputs: "1"}
+	s.SetStacks("prod", []stackview.Known{{Stack: stackview.Stack{Environment: "prod", Summary: stackfiles.Summary{Stack: "shop/eu", Namespace: "shop", Components: []stackfiles.ComponentSummary{c}}}, Merged: true}})
+	cheap := sentPlan("a", "1", "1", 1)
+	cheap.Costs = []cost.Change{{Currency: "EUR", Before: "0.00", After: "5.00", Difference: "5.00"}}
+	for i, test := range []struct {
+		sent stackview.ReportedPlan
+		want string
+	}{{cheap, "1 5.00"}, {sentPlan("a", "1", "2", 2), "1 5.00, 2 -"}, {sentPlan("a", "1", "1", 3), "2 -, 1 -"}} {
+		s.AddPlan(test.sent)
+		var got []string
+		for _, p := range s.FindPlans("shop", "db") {
+			cost := "-"
+			if len(p.Costs) > 0 {
+				cost = p.Costs[0].After
+			}
+			got = append(got, p.ID+" "+cost)
+		}
+		if text := strings.Join(got, ", "); text != test.want {
+			t.Errorf("%d: %s, want %s", i, text, test.want)
+		}
+	}
+	if s.FindPlans("shop", "web") != nil || s.FindPlans("other", "db") != nil {
+		t.Error("plans of another object")
 	}
 }

@@ -12,44 +12,43 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// Chain is how far commits of the base have been promoted.
+// Chain is the promotion state of all environments.
 type Chain struct {
-	// Inferred is what the order was inferred from; "" if it is written.
+	// Inferred is the source of an inferred order; "" if the order is written.
 	Inferred string `json:"inferred,omitempty"`
-	// External reports that another system promotes commits.
+	// External is true if another system promotes commits.
 	External bool `json:"external,omitempty"`
-	// FromGit reports that only Git was read: proofs and gates are not known.
+	// FromGit is true if only Git was read, so that proofs and gates are unknown.
 	FromGit bool   `json:"fromGit,omitempty"`
 	Head    string `json:"head,omitempty"` // of the base's branch
-	// Unconnected reports that an environment waits for the reports of clusters, and that no
-	// cluster has reported to any.
+	// Unconnected is true if an environment waits for reports, and no cluster has reported to any.
 	Unconnected bool `json:"unconnected,omitempty"`
 	// Problems stop all promotions.
 	Problems problem.List `json:"problems"`
-	Stages   []Stage      `json:"stages"` // in the order of promotion
-	// Commits are the newest of the base's branch that are promoted, newest first, and then those that
-	// environments have besides. They have an answer of their own in the API.
+	Stages   []Stage      `json:"stages"` // in promotion order
+	// Commits are the newest commits of the base that are promoted, newest first, then others that
+	// environments have.
 	Commits []Commit `json:"-"`
-	// Checked is when the report was made.
+	// Checked is the time of the report.
 	Checked time.Time `json:"checked,omitzero"`
 }
 
-// Commit is what people know a commit of the base by.
+// Commit describes a commit of the base.
 type Commit struct {
 	ID      string    `json:"id"`
-	Subject string    `json:"subject"` // the first line of its message, without what looks like a secret
-	Author  string    `json:"author"`  // the name alone
+	Subject string    `json:"subject"` // the first line of its message, without secrets
+	Author  string    `json:"author"`  // only the name
 	When    time.Time `json:"when,omitzero"`
-	// Unrendered reports that it changes nothing that is rendered, so that no environment gets it.
+	// Unrendered is true if no environment gets it, because it changes nothing that is rendered.
 	Unrendered bool `json:"unrendered,omitempty"`
-	// Paths are the files that it changes, sorted, and MorePaths counts those that are not listed.
+	// Paths are the changed files, sorted; MorePaths counts those not listed.
 	Paths     []string `json:"-"`
 	MorePaths int      `json:"-"`
-	// Beside is where it is, if it is not on the line of commits that are promoted; nil if it is.
+	// Beside is the position of a commit that is not on the promoted line; nil otherwise.
 	Beside *Position `json:"-"`
 }
 
-// FindCommit returns a commit of the base; with its id alone if nothing else is known of it.
+// FindCommit returns a commit of the base, with only its id if unknown.
 func (c Chain) FindCommit(id string) Commit {
 	i := c.IndexCommit(id)
 	if i < 0 {
@@ -58,7 +57,26 @@ func (c Chain) FindCommit(id string) Commit {
 	return c.Commits[i]
 }
 
-// IndexCommit returns the index of a commit in Commits; -1 if it is not among them.
+// ListCommits returns the commits of the base, and then the edits of all environments.
+func (c Chain) ListCommits() []Commit {
+	all := slices.Clone(c.Commits)
+	for _, s := range c.Stages {
+		all = append(all, s.Edits...)
+	}
+	return all
+}
+
+// FindEdit returns the first environment that has a commit on its own branch, and its index among the edits; -1 for none.
+func (c Chain) FindEdit(id string) (Stage, int) {
+	for _, s := range c.Stages {
+		if i := slices.IndexFunc(s.Edits, func(one Commit) bool { return one.ID == id }); i >= 0 {
+			return s, i
+		}
+	}
+	return Stage{}, -1
+}
+
+// IndexCommit returns the index of a commit in Commits, or -1.
 func (c Chain) IndexCommit(id string) int {
 	return slices.IndexFunc(c.Commits, func(one Commit) bool { return one.ID == id })
 }
@@ -70,74 +88,118 @@ type Stage struct {
 	// Commit is the promoted commit of the base; "" if there is none.
 	Commit string    `json:"commit,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	// Behind is how many commits the base's branch has had since.
+	// Lanes are the lanes that have another commit than Commit, or wait for one, by name.
+	Lanes []Lane `json:"lanes,omitempty"`
+	// Waves are the waves of its running advance, in their order.
+	Waves []Wave `json:"waves,omitempty"`
+	// Behind is the number of newer commits in the base's branch.
 	Behind   int       `json:"behind"`
 	Merged   bool      `json:"merged"`
 	Deployed time.Time `json:"deployed,omitzero"`
 	Hold     string    `json:"hold,omitempty"`
-	// HeldThen is Hold of a stage at an earlier time, without how a person ends it.
+	// HeldThen is Hold at an earlier time, without how to end it.
 	HeldThen string `json:"-"`
-	// ActionOnPage is Action for the page, which has commands apart from sentences; "" if it was not made for the page.
+	// ActionOnPage is Action without commands, which the page shows separately.
 	ActionOnPage string `json:"-"`
-	// Frozen is which freeze covers it now, and until when; "" for none. It stops the next commit, which there may not
-	// be yet.
+	// Frozen is the current freeze and its end; "" for none. It stops the next commit, even before
+	// there is one.
 	Frozen string `json:"frozen,omitempty"`
-	// Turns are the commits that it got, as far as they are known, newest first.
+	// Turns are its known promotions and rollbacks, newest first.
 	Turns []Turn `json:"-"`
-	// Running is the commit that the output branch holds the output of; "" if it holds none, or that is not known.
+	// Running is the commit whose output is in the output branch; "" if unknown.
 	Running string `json:"-"`
-	// FirstCommit reports that its branch names no other commit that it had, and AsksNobody that neither its gates nor
-	// those of its proof ask for approvals.
+	// Edits are the newest commits that people made on its own branch, newest first, and RunningEdit is the newest commit of
+	// that branch whose output is in the output branch; "" if unknown.
+	Edits       []Commit `json:"-"`
+	RunningEdit string   `json:"-"`
+	// FirstCommit is set if its branch has no earlier commit, and AsksNobody if its gates and proof
+	// need no approvals.
 	FirstCommit bool `json:"-"`
 	AsksNobody  bool `json:"-"`
-	// Groups are those of its listed clusters, by their names; nil if it lists none with a group.
+	// Groups has the groups of its listed clusters, by name.
 	Groups map[string]string `json:"-"`
-	// State is one word for the state of the commit. Store.Snapshot fills it in.
+	// State is the state of its commit.
 	State StageState `json:"state,omitempty"`
-	// Shown is the one state that people are shown: State, unless its output, a hold or a freeze is more urgent.
-	// Store.Snapshot fills it in.
+	// Shown is the most urgent state: State, or that of its output, a hold or a freeze.
 	Shown StageState `json:"shown,omitempty"`
-	// Withheld is why only a person may merge the output of the commit.
+	// Withheld has the reasons why only a person may merge its output.
 	Withheld []Withheld `json:"withheld,omitempty"`
-	// Removals are the locations that the environment has left, and whose output is still to be
-	// removed. Store.Snapshot fills them in.
+	// Removals are previous locations whose output must be removed.
 	Removals []Removal `json:"removals,omitempty"`
-	// Empty is where to look if nothing is assigned in the environment; "" otherwise.
-	// Store.Snapshot fills it in.
+	// Empty is where to look if nothing is assigned; "" otherwise.
 	Empty string `json:"empty,omitempty"`
-	// Pull is the pull request of the output that is open or was declined; nil without one.
-	// Store.Snapshot fills it in.
+	// Pull is the open or declined pull request of its output, if any.
 	Pull *Pull `json:"pull,omitempty"`
-	// StalePull is the open pull request of before, if problems stop the environment. Store.Snapshot fills it in.
+	// StalePull is the open pull request from before, if problems stop the environment.
 	StalePull *Pull `json:"stalePull,omitempty"`
-	// Action is what a person has to do, or what the environment waits for, in one sentence.
-	// Store.Snapshot fills it in.
+	// Action is what a person must do, or what the environment waits for, in one sentence.
 	Action string `json:"action,omitempty"`
 	// Proof is the verdict on the current commit, and Next the decision.
 	Proof gate.Verdict     `json:"proof"`
 	Next  promote.Decision `json:"next"`
 }
 
-// HasProblems reports whether problems keep the commit of an environment from being rendered there.
+// Lane is the promotion state of a part of the base in an environment.
+type Lane struct {
+	Name string `json:"name"`
+	// Commit is the commit of the base that the environment has of the lane; "" if it is that of the environment.
+	Commit string `json:"commit,omitempty"`
+	// Next is the commit that the lane waits for, and Reason why it waits; "" if it does not wait.
+	Next   string `json:"next,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Wave is the progress of a part of an environment that changes before or after others.
+type Wave struct {
+	Name         string   `json:"name"`
+	ClusterTypes []string `json:"clusterTypes"` // that change
+	// State is waiting, proposed, rolling-out, verified or failed.
+	State  StageState `json:"state"`
+	Merged time.Time  `json:"merged,omitzero"`
+	Reason string     `json:"reason,omitempty"` // why it waits or failed
+	// Clusters is the number of its clusters: those that cluster types announce, or that report, if these
+	// are more. Ready and Failed count reports.
+	Clusters int `json:"clusters"`
+	Ready    int `json:"ready"`
+	Failed   int `json:"failed"`
+}
+
+// FindLane returns a lane, with only its name if it is where the environment is.
+func (s Stage) FindLane(name string) Lane {
+	for _, l := range s.Lanes {
+		if l.Name == name {
+			return l
+		}
+	}
+	return Lane{Name: name}
+}
+
+// HasProblems reports whether problems prevent rendering of its commit.
 func (s Stage) HasProblems() bool {
 	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Kind == gate.KindProblems })
 }
 
-// SetPromotions replaces the report of promotions.
+// SetPromotions replaces the report of promotions. Snapshot sets State, Shown, Removals, Empty,
+// Pull, StalePull and Action.
 func (s *Store) SetPromotions(c Chain) {
 	c = c.clone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chain = c
+	for _, stage := range c.Stages {
+		if _, reported := s.environments[stage.Environment]; reported {
+			s.followState(stage.Environment, c.Checked)
+		}
+	}
 	head := c.FindCommit(c.Head)
-	if head.When.IsZero() { // nothing is known of it
+	if head.When.IsZero() { // unknown
 		head = Commit{}
 	}
 	s.followProblems("", c.Problems, []Input{{Layer: "base", Commit: c.Head, About: head}}, c.Checked)
 	s.announceChange()
 }
 
-// ConnectHint returns what to do about a chain that is unconnected, as sentences; "" for another one.
+// ConnectHint returns how to connect clusters if the chain is unconnected, or "".
 func (c Chain) ConnectHint() string {
 	if !c.Unconnected {
 		return ""
@@ -145,8 +207,8 @@ func (c Chain) ConnectHint() string {
 	return "No cluster has reported yet, so nothing goes on to the next environment. https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/bootstrap-a-cluster.md says how to connect one. To promote without clusters, write proof: [merged] in each environment of .fairlead/promotion.yaml."
 }
 
-// EarlyHint names the environments whose output is proposed before the environments that they come after have verified
-// its commit, as sentences; "" for none. A new control plane begins so, and so does an environment without a record.
+// EarlyHint names environments that propose a commit before earlier ones verified it, or "": in a
+// new control plane, or without a record.
 func (c Chain) EarlyHint() string {
 	var early, unverified []string
 	for _, s := range c.Stages {
@@ -176,12 +238,12 @@ func (c Chain) EarlyHint() string {
 	return fmt.Sprintf("The pull requests of %s are open, but their commit is not verified in %s. Merge them once it is, in this order.", text.Join(early, " and "), text.Join(unverified, " and "))
 }
 
-// Hints returns what is unusual about the chain, and what to do about it: a paragraph for each.
+// Hints returns hints about the chain, one per paragraph.
 func (c Chain) Hints() []string {
 	return slices.DeleteFunc([]string{c.ConnectHint(), c.EarlyHint()}, func(s string) bool { return s == "" })
 }
 
-// FindStage returns the promotion state of an environment.
+// FindStage returns the stage of an environment, and false if unknown.
 func (c Chain) FindStage(environment string) (Stage, bool) {
 	i := c.rank(environment)
 	if i == len(c.Stages) {
@@ -190,7 +252,6 @@ func (c Chain) FindStage(environment string) (Stage, bool) {
 	return c.Stages[i], true
 }
 
-// rank returns the place of an environment in the order of promotion; others come last.
 func (c Chain) rank(environment string) int {
 	i := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Environment == environment })
 	if i < 0 {
@@ -199,8 +260,7 @@ func (c Chain) rank(environment string) int {
 	return i
 }
 
-// clone returns a copy that shares nothing that can be written, and has no nil list that JSON would
-// show.
+// clone returns an independent copy without nil lists that JSON would show.
 func (c Chain) clone() Chain {
 	c.Problems = append(problem.List{}, c.Problems...)
 	c.Commits = slices.Clone(c.Commits)
@@ -208,6 +268,7 @@ func (c Chain) clone() Chain {
 	for i, s := range c.Stages {
 		s.After = slices.Clone(s.After)
 		s.Turns = slices.Clone(s.Turns)
+		s.Waves = slices.Clone(s.Waves)
 		s.Groups = maps.Clone(s.Groups)
 		s.Withheld = slices.Clone(s.Withheld)
 		s.Removals = cloneRemovals(s.Removals)

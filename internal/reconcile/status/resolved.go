@@ -11,57 +11,53 @@ import (
 )
 
 const (
-	// ResolvedFor is for how long a problem is kept after it was resolved, and maxResolved how many of an environment
-	// are: the newest.
+	// ResolvedFor is how long a resolved problem is kept, at most maxResolved per environment.
 	ResolvedFor = 24 * time.Hour
 	maxResolved = 100
 )
 
-// ProblemLog is what is known of the problems of an environment since the process began. Nothing may change it.
+// ProblemLog has the problems of an environment since the process started. It is immutable.
 type ProblemLog struct {
-	// Seen are the problems that there are, and those that may only be hidden by a newer one.
-	Seen map[ProblemID]Sighting
-	// Resolved are those that there are no longer, the newest first.
+	// Seen has current problems, and those that a newer one may only hide.
+	Seen     map[ProblemID]Sighting
 	Resolved []Resolved
 }
 
-// ProblemID tells a problem from the others of its environment, also when lines of its file have moved. What is wrong in
-// the same way at two lines of a file has one.
+// ProblemID survives moved lines. Equal problems at two lines of a file share it.
 type ProblemID struct{ Layer, File, Subject, Summary string }
 
-// Sighting is when a problem was found.
+// Sighting is a problem with the times when it was found.
 type Sighting struct {
 	problem.Problem
-	// Since is when a cycle found it first, and Last when one found it last, in what was read of Inputs.
+	// Since and Last are the first and last cycle that found it; Last read Inputs.
 	Since, Last time.Time
 	Inputs      []Input
 }
 
-// Resolved is a problem that there is no longer.
+// Resolved is a problem that no longer exists.
 type Resolved struct {
 	Sighting
-	// Until is when a cycle no longer found it.
+	// Until is the first cycle that did not find it.
 	Until time.Time
-	// With is the input whose commit it went with; nil if none has another commit than before.
+	// With is the changed input that resolved it; nil if none changed.
 	With *Input
 }
 
-// lineNumber is the line of a place in a sentence.
 var lineNumber = regexp.MustCompile(`:\d+`)
 
 func identifyProblem(p problem.Problem) ProblemID {
 	return ProblemID{p.Pos.Layer, p.Pos.File, p.Subject, lineNumber.ReplaceAllString(p.Summary, ":")}
 }
 
-// Follow returns the log after a cycle at a time has found problems in what it read of inputs. While there is a newer
-// problem that may hide one that is not found, that is not resolved yet.
+// Follow returns the log after a cycle. A missing problem is not resolved while a newer one may
+// hide it.
 func (l ProblemLog) Follow(found problem.List, inputs []Input, now time.Time) ProblemLog {
 	next := ProblemLog{Seen: make(map[ProblemID]Sighting, len(found))}
 	gone := maps.Clone(l.Seen)
 	for _, p := range found {
 		delete(gone, identifyProblem(p))
 	}
-	newest := map[string]Sighting{} // of those that stop the environment, or a stack, by what they stop
+	newest := map[string]Sighting{} // stopping problems, by stack or "" for the environment
 	for _, p := range found {
 		id := identifyProblem(p)
 		if _, again := next.Seen[id]; again {
@@ -96,8 +92,8 @@ func (l ProblemLog) Follow(found problem.List, inputs []Input, now time.Time) Pr
 	return next.expire(now)
 }
 
-// takeMoved returns since when a problem is there that was not found before: of the same one that is gone elsewhere,
-// which it takes from those that are, when that was found.
+// takeMoved returns a new problem's start: that of an equal one elsewhere, removed from gone, or
+// now.
 func takeMoved(gone map[ProblemID]Sighting, id ProblemID, now time.Time) time.Time {
 	isSame := func(was ProblemID) bool { return was.Subject == id.Subject && was.Summary == id.Summary }
 	for _, was := range slices.SortedFunc(maps.Keys(gone), func(a, b ProblemID) int { return cmp.Or(cmp.Compare(a.Layer, b.Layer), cmp.Compare(a.File, b.File)) }) {
@@ -110,9 +106,8 @@ func takeMoved(gone map[ProblemID]Sighting, id ProblemID, now time.Time) time.Ti
 	return now
 }
 
-// findMoved returns the input whose commit is another one than when a problem was found last: that of the repository of
-// the problem if it has moved, and otherwise the first one; nil if none has that is known. A commit that only records a
-// promotion has mended nothing: the commit that it promoted to has, if that is known.
+// findMoved returns the changed input that may have resolved a problem: its own repository, or else
+// the first; nil for none. A promotion's own commit comes last, because it fixes nothing.
 func findMoved(s Sighting, inputs []Input) (moved *Input) {
 	for _, in := range inputs {
 		isAsBefore := slices.ContainsFunc(s.Inputs, func(was Input) bool { return was.Layer == in.Layer && was.Commit == in.Commit })
@@ -129,7 +124,6 @@ func findMoved(s Sighting, inputs []Input) (moved *Input) {
 	return moved
 }
 
-// expire returns the log without what was resolved too long ago.
 func (l ProblemLog) expire(now time.Time) ProblemLog {
 	old := slices.IndexFunc(l.Resolved, func(r Resolved) bool { return now.Sub(r.Until) >= ResolvedFor })
 	if old < 0 {
@@ -139,19 +133,19 @@ func (l ProblemLog) expire(now time.Time) ProblemLog {
 	return l
 }
 
-// followProblems records the problems that a cycle has found of an environment; "" is the order of promotion. at is when
-// they were found, if no cycle runs. The caller holds the lock.
+// followProblems records problems of an environment; "" is the promotion order. at counts if no
+// cycle runs. The caller holds the lock.
 func (s *Store) followProblems(environment string, found problem.List, inputs []Input, at time.Time) {
 	if s.problems == nil {
 		s.problems = map[string]ProblemLog{}
 	}
-	if !s.began.IsZero() { // what one cycle has resolved is resolved at one time
+	if !s.began.IsZero() { // a cycle resolves everything at one time
 		at = s.began
 	}
 	s.problems[environment] = s.problems[environment].Follow(found, inputs, at)
 }
 
-// FoundSince returns when a problem of an environment was found first, in this process; zero if it is not known.
+// FoundSince returns when this process first found a problem; zero if unknown.
 func (s Snapshot) FoundSince(environment string, p problem.Problem) time.Time {
 	return s.ProblemLogs[environment].Seen[identifyProblem(p)].Since
 }

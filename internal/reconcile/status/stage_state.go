@@ -7,32 +7,32 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// StageState is one word for the state of an environment's commit, which the command status, the page
-// and the API show. Until its output is merged it is the [State] of the output.
+// StageState is the state of an environment's commit. Until its output is merged it is the [State]
+// of the output.
 type StageState string
 
 // The states of an environment's commit.
 const (
-	StageEmpty      StageState = "empty" // it has no commit yet, or nothing is assigned in it
+	StageEmpty      StageState = "empty" // no commit yet, or nothing assigned
 	StageProposed              = StageState(Proposed)
 	StageDeclined              = StageState(Declined)
 	StageEdited                = StageState(Edited)
 	StageForeign               = StageState(Foreign)
 	StageDryRun                = StageState(DryRun)
 	StageWaiting               = StageState(Waiting)
-	StageRollingOut StageState = "rolling-out" // its output is merged, and it is not verified yet
+	StageRollingOut StageState = "rolling-out" // merged, but not verified
 	StageVerified   StageState = "verified"
-	StageFailed                = StageState(Failed)   // its verification, or an operation
+	StageFailed                = StageState(Failed)   // its verification or an operation failed
 	StageProblems              = StageState(Problems) // it cannot be rendered
-	StageStopped    StageState = "stopped"            // its record cannot be read
+	StageStopped    StageState = "stopped"            // its record is unreadable
 
-	// What Git alone says.
-	StagePromoted StageState = "promoted" // and nothing keeps the next commit out
+	// States from Git alone.
+	StagePromoted StageState = "promoted" // nothing blocks the next commit
 	StageHeld     StageState = "held"
 	StageFrozen   StageState = "frozen"
 )
 
-// AllStageStates returns all states, in the order in which they are declared.
+// AllStageStates returns all states in the order of declaration.
 func AllStageStates() []StageState {
 	return []StageState{
 		StageEmpty, StageProposed, StageDeclined, StageEdited, StageForeign, StageDryRun, StageWaiting, StageRollingOut, StageVerified,
@@ -40,8 +40,7 @@ func AllStageStates() []StageState {
 	}
 }
 
-// FindState returns the state of the stage's commit, where the output has a state; "" if that is not
-// known.
+// FindState returns the state of the commit, given that of the output; "" if unknown.
 func (s Stage) FindState(output State) StageState {
 	switch {
 	case s.Commit == "":
@@ -56,16 +55,16 @@ func (s Stage) FindState(output State) StageState {
 		return StageVerified
 	case s.Merged:
 		return StageRollingOut
-	case output == "" && len(s.Withheld) > 0, // of a daemon that does not report it
-		output == DryRun && s.Pull != nil: // what looks writes nothing, and another daemon proposes
+	case output == "" && len(s.Withheld) > 0, // reported by an older daemon
+		output == DryRun && s.Pull != nil: // another daemon proposes
 		return StageProposed
-	case output == "", output == InSync: // the next cycle finds it
+	case output == "", output == InSync: // the next cycle will tell
 		return StageWaiting
 	}
 	return StageState(output)
 }
 
-// FindGitState returns the state of the stage's commit where Git alone was read.
+// FindGitState returns the state according to Git alone.
 func (s Stage) FindGitState() StageState {
 	switch {
 	case s.Next.State == promote.Stopped:
@@ -80,8 +79,7 @@ func (s Stage) FindGitState() StageState {
 	return StagePromoted
 }
 
-// KnownState returns the state of the stage's commit; of a daemon that does not report it, what the rest
-// of its report says.
+// KnownState returns the state of the commit, derived for an older daemon.
 func (s Stage) KnownState() StageState {
 	if s.State == "" {
 		return s.FindState("")
@@ -89,8 +87,7 @@ func (s Stage) KnownState() StageState {
 	return s.State
 }
 
-// ShownState returns the one state that people are shown of the stage. Of a daemon that does not report it, it is that
-// of its commit.
+// ShownState returns the shown state; of the commit for an older daemon.
 func (s Stage) ShownState() StageState {
 	if s.Shown == "" {
 		return s.findOwnState()
@@ -98,14 +95,14 @@ func (s Stage) ShownState() StageState {
 	return s.Shown
 }
 
-// FindShown returns the one state that people are shown of a stage whose output has the report e, and how much it asks
-// of them: the stage's own, or that of the output where this is more urgent.
+// FindShown returns the shown state of a stage whose output has the report e, and its tone: the
+// more urgent of the stage's and the output's.
 func (s Stage) FindShown(e Environment) (StageState, Tone) {
 	state, tone := s.findOwnState(), s.findOwnState().Tone()
 	if state == StageProposed && len(s.Withheld) > 0 {
 		tone = ToneWaiting
 	}
-	if e.State == DryRun && e.Pull != nil { // what looks writes nothing, and another daemon proposes
+	if e.State == DryRun && e.Pull != nil { // another daemon proposes
 		e.State = Proposed
 	}
 	if output, urgency := e.FindShown(); e.State != "" && CompareUrgency(urgency, tone) > 0 {
@@ -114,8 +111,7 @@ func (s Stage) FindShown(e Environment) (StageState, Tone) {
 	return state, tone
 }
 
-// FindShown returns the one state that people are shown of an environment that nothing is promoted to, and how much it
-// asks of them.
+// FindShown returns the shown state and tone of an environment without promotions.
 func (e Environment) FindShown() (StageState, Tone) {
 	state := StageState(e.StateWord())
 	if e.IsForPerson() {
@@ -124,8 +120,8 @@ func (e Environment) FindShown() (StageState, Tone) {
 	return state, state.Tone()
 }
 
-// findOwnState returns the state that people are shown of a stage, whatever its output needs: that it is held or
-// frozen, unless its commit needs more of them, or that nothing is assigned in it.
+// findOwnState ignores the output: a hold or freeze, unless the commit is more urgent, or nothing
+// assigned.
 func (s Stage) findOwnState() StageState {
 	known, shown := s.KnownState(), StageHeld
 	switch {
@@ -145,13 +141,12 @@ func (s Stage) findOwnState() StageState {
 	}
 }
 
-// holdName and freezeName are the causes of a merge that a hold or a freeze withholds.
 const (
 	holdName   = "hold"
 	freezeName = "freeze"
 )
 
-// WaitsForFreeze reports whether a freeze keeps the output of a stage from being merged, or its next commit out.
+// WaitsForFreeze reports whether a freeze blocks the output or the next commit.
 func (s Stage) WaitsForFreeze() bool {
 	return slices.ContainsFunc(s.Withheld, func(w Withheld) bool { return w.Cause == freezeName }) || s.Next.State == promote.Waiting && waitsForFreeze(s.Next.Verdict)
 }

@@ -14,34 +14,34 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
-// Store keeps the latest reports. The zero Store is ready, and may be used by any number of
-// goroutines.
+// Store keeps the latest reports. The zero Store is ready, and is safe for concurrent use.
 type Store struct {
 	mu           sync.RWMutex
 	environments map[string]Environment
 	remotes      []Remote
-	credentials  []Credential // never written to
-	examination  Examination  // likewise
+	credentials  []Credential // immutable
+	examination  Examination  // immutable
 	cycle        Cycle
-	cycles       []Cycle // those that ended last, the newest first; never written to
+	cycles       []Cycle // finished ones, newest first; immutable
 	chain        Chain
 	controlPlane string
-	unreachable  []string                                     // remotes that controlPlane is about
-	vanished     []string                                     // never written to
-	began        time.Time                                    // the cycle that runs; zero if none does
-	plans        map[string]*schedule.Plan                    // by environment
-	stacks       map[string][]stackview.Known                 // by environment
-	reported     map[stackview.PlanKey]stackview.ReportedPlan // replaced, and never changed
-	pastPlans    []stackview.ReportedPlan                     // replaced, and never changed
-	unfinished   map[string]time.Time                         // environments, by when their work began that has not ended well since
-	problems     map[string]ProblemLog                        // by environment; "" is the order of promotion
-	keptSince    time.Time                                    // the first cycle; zero before
-	version      uint64                                       // counts the changes
-	changed      chan struct{}                                // closed at the next change; nil if there is no reader
+	unreachable  []string  // remotes that controlPlane is about
+	vanished     []string  // immutable
+	began        time.Time // the running cycle; zero if none
+	plans        map[string]*schedule.Plan
+	stacks       map[string][]stackview.Known
+	reported     map[stackview.PlanKey]stackview.ReportedPlan // immutable
+	pastPlans    []stackview.ReportedPlan                     // immutable
+	unfinished   map[string]time.Time                         // start of work since the last success, by environment
+	problems     map[string]ProblemLog                        // by environment; "" is the promotion order
+	keptSince    time.Time                                    // first cycle; zero before
+	shown        map[string]shownState                        // by environment
+	events       []Event                                      // the newest last; replaced, and never changed
+	version      uint64                                       // counts changes
+	changed      chan struct{}                                // closed at the next change; nil without readers
 }
 
-// Version returns a number that is another one after each change, and a channel that is closed at the
-// next one.
+// Version returns a number that differs after each change, and a channel closed at the next.
 func (s *Store) Version() (version uint64, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *Store) Version() (version uint64, changed <-chan struct{}) {
 	return s.version, s.changed
 }
 
-// announceChange wakes all that wait for a change. The caller holds the lock.
+// announceChange wakes waiting readers. The caller holds the lock.
 func (s *Store) announceChange() {
 	s.version++
 	if s.changed != nil {
@@ -60,8 +60,8 @@ func (s *Store) announceChange() {
 	}
 }
 
-// SetEnvironment replaces the report of an environment. Since stays as it was if State and Reason
-// do, and is Checked otherwise. Removals stay as they were.
+// SetEnvironment replaces a report. It sets Since to Checked if State or Reason changed, and keeps
+// Removals.
 func (s *Store) SetEnvironment(e Environment) {
 	e = e.clone()
 	s.mu.Lock()
@@ -75,14 +75,14 @@ func (s *Store) SetEnvironment(e Environment) {
 		s.environments = map[string]Environment{}
 	}
 	s.environments[e.Name] = e
-	if e.State != Failed { // such a report has the problems of the one before
+	s.followState(e.Name, e.Checked)
+	if e.State != Failed { // it repeats the previous problems
 		s.followProblems(e.Name, e.Problems, e.Inputs, e.Checked)
 	}
 	s.announceChange()
 }
 
-// SetMergedPull adds the pull request that was merged last, and what it changed, to the report of an environment that is
-// in sync and has none.
+// SetMergedPull adds the last merged pull request and its change to an environment in sync.
 func (s *Store) SetMergedPull(environment string, pull *Pull, change string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +95,7 @@ func (s *Store) SetMergedPull(environment string, pull *Pull, change string) {
 	s.announceChange()
 }
 
-// SetPlan replaces the assignments of an environment: those that it was rendered with when that had no
-// problems last.
+// SetPlan replaces the assignments of an environment's last render without problems.
 func (s *Store) SetPlan(environment string, p *schedule.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +123,7 @@ func (s *Store) SetStacks(environment string, stacks []stackview.Known) {
 	s.announceChange()
 }
 
-// SetRemovals replaces the locations that an environment has left, if it has a report.
+// SetRemovals replaces the removals of an environment with a report.
 func (s *Store) SetRemovals(environment string, removals []Removal) {
 	removals = cloneRemovals(removals)
 	s.mu.Lock()
@@ -136,7 +135,7 @@ func (s *Store) SetRemovals(environment string, removals []Removal) {
 	}
 }
 
-// RetainEnvironments removes the reports of all environments but those to keep.
+// RetainEnvironments removes the reports of all environments except keep.
 func (s *Store) RetainEnvironments(keep []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,6 +144,7 @@ func (s *Store) RetainEnvironments(keep []string) {
 	maps.DeleteFunc(s.stacks, func(name string, _ []stackview.Known) bool { return !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.problems, func(name string, _ ProblemLog) bool { return name != "" && !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.unfinished, func(name string, _ time.Time) bool { return !slices.Contains(keep, name) })
+	maps.DeleteFunc(s.shown, func(name string, _ shownState) bool { return !slices.Contains(keep, name) })
 	s.announceChange()
 }
 
@@ -157,7 +157,6 @@ func (s *Store) SetRemotes(remotes []Remote) {
 	s.announceChange()
 }
 
-// maxCycles is how many cycles are kept.
 const maxCycles = 50
 
 // SetCycle records a finished cycle.
@@ -172,8 +171,8 @@ func (s *Store) SetCycle(c Cycle) {
 	s.announceChange()
 }
 
-// SetVanished records the environments that the control plane had, if it has none now. The caller does not
-// change them later.
+// SetVanished records the environments that a control plane lost, if it has none. The caller must
+// not modify them later.
 func (s *Store) SetVanished(environments []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,8 +182,8 @@ func (s *Store) SetVanished(environments []string) {
 	}
 }
 
-// SetControlPlane records why the control plane cannot be read, and which remotes that is about; "" means that it was
-// read.
+// SetControlPlane records why the control plane cannot be read, and affected remotes; "" means
+// success.
 func (s *Store) SetControlPlane(err string, unreachable ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +191,7 @@ func (s *Store) SetControlPlane(err string, unreachable ...string) {
 	s.announceChange()
 }
 
-// Snapshot returns a copy of all reports, which nothing changes.
+// Snapshot returns an immutable copy of all reports.
 func (s *Store) Snapshot() Snapshot {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -214,7 +213,14 @@ func (s *Store) Snapshot() Snapshot {
 		Began:             s.began,
 		ProblemLogs:       maps.Clone(s.problems),
 		KeptSince:         s.keptSince,
+		Events:            s.events,
+		ShownSince:        map[string]time.Time{},
 		Unfinished:        make([]Unfinished, 0, len(s.unfinished)),
+	}
+	for name, state := range s.shown {
+		if !state.since.IsZero() {
+			now.ShownSince[name] = state.since
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.unfinished)) {
 		now.Unfinished = append(now.Unfinished, Unfinished{name, s.unfinished[name]})
@@ -223,7 +229,7 @@ func (s *Store) Snapshot() Snapshot {
 		e := s.environments[stage.Environment]
 		shown := &now.Chain.Stages[i]
 		shown.Removals, shown.Empty = cloneRemovals(e.Removals), e.EmptyReason()
-		if e.State != InSync { // a merged one is no news
+		if e.State != InSync {
 			shown.Pull = e.Pull.clone()
 		}
 		shown.StalePull = e.StalePull.clone()
@@ -240,49 +246,52 @@ func (s *Store) Snapshot() Snapshot {
 	return now
 }
 
-// Snapshot is all reports at one time. Environments are in the order of promotion, and then by name;
-// remotes are sorted by URL; neither is nil.
+// Snapshot has all reports at one time. Environments are in promotion order, then by name, and
+// remotes by URL; neither is nil.
 type Snapshot struct {
 	Environments []Environment `json:"environments"`
 	Remotes      []Remote      `json:"remotes"`
-	// Credentials are those of the settings that the API of a forge was opened with, sorted by URL. Nothing may
-	// change them.
+	// Credentials are sorted by URL and immutable.
 	Credentials []Credential `json:"-"`
-	// Examination is what was found when the set-up was checked last. Nothing may change it.
+	// Examination is immutable.
 	Examination Examination `json:"-"`
-	// Cycle is the last one that ended; zero, and not in JSON, before the first.
+	// Cycle is the last finished one; zero, and not in JSON, before the first.
 	Cycle Cycle `json:"cycle,omitzero"`
-	// Cycles are that one and those before it, the newest first, at most 50.
+	// Cycles are the last 50, newest first.
 	Cycles []Cycle `json:"cycles,omitempty"`
-	// Chain is the report of promotions; empty if there is none yet, or promotion is off.
+	// Chain is empty without a report of promotions.
 	Chain Chain `json:"chain"`
-	// ControlPlaneError is why the control plane could not be read; "" if it was.
+	// ControlPlaneError is why the control plane cannot be read; "" if it was read.
 	ControlPlaneError string `json:"controlPlaneError,omitempty"`
-	// Unreachable are the URLs of the remotes whose failure ControlPlaneError is about.
+	// Unreachable are the remotes that ControlPlaneError is about.
 	Unreachable []string `json:"-"`
-	// Vanished are the environments that the control plane had, sorted, if it has none now.
+	// Vanished are the previous environments, sorted, if the control plane has none now.
 	Vanished []string `json:"vanished,omitempty"`
-	// Plans are the assignments of environments, by their names: those that each was rendered with when that
-	// had no problems last, in this process. Nothing may change them.
+	// Plans has the assignments of each environment's last render without problems in this process.
+	// They are immutable.
 	Plans map[string]*schedule.Plan `json:"-"`
-	// Stacks are those of environments, by their names, where their output was last rendered without a problem
-	// that stops all of it, in this process. Nothing may change them.
+	// Stacks has those of each environment's last render without a stopping problem in this
+	// process. They are immutable.
 	Stacks map[string][]stackview.Known `json:"-"`
-	// ReportedPlans are the newest plans that clusters have sent of components of Stacks. Nothing may change them.
+	// ReportedPlans has the newest plans that clusters sent. They are immutable.
 	ReportedPlans map[stackview.PlanKey]stackview.ReportedPlan `json:"-"`
-	// PastPlans are the last ones of before, the newest last. Nothing may change them.
+	// PastPlans has replaced plans, newest last. They are immutable.
 	PastPlans []stackview.ReportedPlan `json:"-"`
-	// Began is when the running cycle began; zero if none runs.
+	// Began is the start of the running cycle; zero if none runs.
 	Began time.Time `json:"-"`
-	// ProblemLogs are the problems of environments, by their names, since KeptSince, when the first cycle of this
-	// process began; "" is the order of promotion.
+	// ProblemLogs has problems by environment since KeptSince, the first cycle of the process; ""
+	// is the promotion order.
 	ProblemLogs map[string]ProblemLog `json:"-"`
 	KeptSince   time.Time             `json:"-"`
-	// Unfinished are the environments whose work has not succeeded, sorted by name.
+	// Events are the last changes of shown states since KeptSince, newest last, and ShownSince is the
+	// start of each shown state that began since then. They are immutable.
+	Events     []Event              `json:"-"`
+	ShownSince map[string]time.Time `json:"-"`
+	// Unfinished has environments whose work has not succeeded, sorted by name.
 	Unfinished []Unfinished `json:"-"`
 }
 
-// FindEnvironment returns the report of one environment.
+// FindEnvironment returns the report of an environment, and false if unknown.
 func (s Snapshot) FindEnvironment(name string) (Environment, bool) {
 	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Name == name })
 	if i < 0 {
@@ -291,8 +300,7 @@ func (s Snapshot) FindEnvironment(name string) (Environment, bool) {
 	return s.Environments[i], true
 }
 
-// CheckReadiness reports whether the reports can be relied on, and if not, why: no cycle has ended
-// yet, the control plane could not be read, or all of its environments are gone.
+// CheckReadiness reports whether the reports are reliable, and if not, why.
 func (s Snapshot) CheckReadiness() (ready bool, reasons []string) {
 	if s.Cycle.Outcome == "" {
 		reasons = append(reasons, "the first cycle has not ended yet")
@@ -306,11 +314,9 @@ func (s Snapshot) CheckReadiness() (ready bool, reasons []string) {
 	return len(reasons) == 0, reasons
 }
 
-// maxVanished is how many environments a reason names.
 const maxVanished = 5
 
-// DescribeVanished returns the problem of a control plane that had environments and has none now, and its fix;
-// "" if there are none that it had.
+// DescribeVanished describes a control plane that lost its environments, with the fix, or "".
 func DescribeVanished(environments []string) string {
 	if len(environments) == 0 {
 		return ""

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Tone is how much a state asks of people.
+// Tone is how much attention a state needs.
 type Tone string
 
 // The tones, by rising urgency.
 const (
 	ToneGood    Tone = "good"
-	ToneBusy    Tone = "busy"    // it goes on without people
+	ToneBusy    Tone = "busy"    // it continues without people
 	ToneWaiting Tone = "waiting" // it waits, perhaps for a person
 	ToneUnknown Tone = "unknown"
-	ToneStopped Tone = "stopped" // a person has stopped it
-	ToneBad     Tone = "bad"     // a person must mend it
+	ToneStopped Tone = "stopped" // a person stopped it
+	ToneBad     Tone = "bad"     // a person must fix it
 )
 
 // AllTones returns all tones, by rising urgency.
@@ -28,7 +28,7 @@ func CompareUrgency(a, b Tone) int {
 	return cmp.Compare(slices.Index(AllTones(), a), slices.Index(AllTones(), b))
 }
 
-// Tone returns how much a state asks of people, where the program does what may be done without them.
+// Tone returns how much attention a state needs, if the program does what it may.
 func (s StageState) Tone() Tone {
 	switch s {
 	case StageVerified, StageState(InSync):

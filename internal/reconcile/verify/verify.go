@@ -1,9 +1,8 @@
-// Package verify renders again what a commit of a GitOps repository says it was
-// rendered from, and compares.
+// Package verify renders a commit of a GitOps repository again from its recorded inputs, and
+// compares.
 //
-// What the package keeps true: what is compared is the bytes of every file, by the ids
-// of Git; what the record does not name is not ours and is not looked at; a commit whose
-// inputs cannot be read is not verified, which is an error and not a difference.
+// It compares the bytes of every file by Git ids. It ignores files that the record does not name.
+// Unreadable inputs are an error, not a difference.
 package verify
 
 import (
@@ -24,26 +23,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// ErrNoRecord is the error for a commit in which Fairlead has written nothing.
+// ErrNoRecord is the error for a commit without output of Fairlead.
 var ErrNoRecord = errors.New("nothing in it has a record of Fairlead (" + publish.RecordFile + "); if it was removed, verify an older commit")
 
-// Result is what came of one environment.
+// Result is the result for one environment.
 type Result struct {
 	Environment string          `json:"environment"`
-	Folder      string          `json:"folder,omitempty"` // of the output in the commit
+	Folder      string          `json:"folder,omitempty"` // of the output
 	From        []publish.Input `json:"from"`
 	Files       int             `json:"files"`
-	// Different are the paths of files that are not as they were rendered, sorted; at
-	// most MaxDifferent of them, of Count.
+	// Different has the sorted paths of differing files, at most MaxDifferent of Count.
 	Different []string `json:"different"`
 	Count     int      `json:"differentCount"`
 }
 
-// MaxDifferent is how many paths a Result has at most.
+// MaxDifferent limits the paths in a Result.
 const MaxDifferent = 100
 
-// Commit verifies all environments that a commit has the output of, sorted by folder.
-// open returns the source of a control plane, by the location of its base.
+// Commit verifies all environments in a commit, by folder. open returns a control plane's source by
+// base location.
 func Commit(ctx context.Context, repo *git.Repository, commit string, open func(ctx context.Context, base string) (*source.Source, error)) ([]Result, error) {
 	return git.InspectTree(repo, commit, func(t tree.Tree) ([]Result, error) {
 		records, err := findRecords(t, "", 0)
@@ -65,13 +63,11 @@ func Commit(ctx context.Context, repo *git.Repository, commit string, open func(
 	})
 }
 
-// foundRecord is one that was found in a folder.
 type foundRecord struct {
 	written publish.Written
 	folder  string
 }
 
-// maxDepth is how deep in a repository the folder of an output is looked for.
 const maxDepth = 4
 
 func findRecords(t tree.Tree, dir string, depth int) ([]foundRecord, error) {
@@ -82,7 +78,7 @@ func findRecords(t tree.Tree, dir string, depth int) ([]foundRecord, error) {
 			return nil, fmt.Errorf("%s: %w", path.Join(dir, publish.RecordFile), err)
 		}
 		for _, w := range r.Environments {
-			if len(w.From) > 0 { // or else nothing was written yet
+			if len(w.From) > 0 { // otherwise nothing was written
 				all = append(all, foundRecord{w, path.Join(dir, w.Folder)})
 			}
 		}
@@ -104,29 +100,21 @@ func findRecords(t tree.Tree, dir string, depth int) ([]foundRecord, error) {
 	return all, nil
 }
 
-func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open func(context.Context, string) (*source.Source, error)) (Result, error) {
+func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open openSource) (Result, error) {
 	result := Result{Environment: r.written.Environment, Folder: r.folder, From: r.written.From, Different: []string{}}
-	base := ""
-	var commits []source.Commit
-	for _, in := range r.written.From {
-		if in.Commit == "" {
-			return result, fmt.Errorf("its %s was a folder, %s, whose content at that time is not known", in.Layer, in.Folder)
-		}
-		if in.Layer == publish.BaseLayer {
-			base = in.Repo
-		}
-		commits = append(commits, source.Commit{Layer: in.Layer, Repo: in.Repo, Commit: in.Commit, Moves: in.Moves})
-	}
-	at := source.RecordedRevisions(r.written.Environment, commits)
-	if base == "" || at.Environment == "" {
-		return result, errors.New("its record does not name the commits of the base and of the environment")
-	}
-	src, err := open(ctx, base)
+	src, at, err := r.openInputs(ctx, r.written.From, open)
 	if err != nil {
 		return result, err
 	}
 	is := whole.Sub(r.folder)
-	should, different, err := r.renderAgain(ctx, src, at, is)
+	var should tree.Tree
+	var different []string
+	if r.written.Advance == nil {
+		should, different, err = r.renderAgain(ctx, src, at, is)
+	} else {
+		should, err = r.renderMixed(ctx, src, at, is, open)
+		different = r.findDifferent(is, should)
+	}
 	if err != nil {
 		return result, err
 	}
@@ -136,15 +124,65 @@ func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open fun
 	return result, nil
 }
 
-// unreadModules is why modules at recorded commits could not be read; "" if all were. Without them, other root
-// modules may be rendered, or a stack stops, and counts as it is in the output.
+type openSource = func(ctx context.Context, base string) (*source.Source, error)
+
+func (r foundRecord) openInputs(ctx context.Context, from []publish.Input, open openSource) (*source.Source, source.Revisions, error) {
+	base := ""
+	for _, in := range from {
+		if in.Commit == "" {
+			return nil, source.Revisions{}, fmt.Errorf("its %s was a folder, %s, whose content at that time is not known", in.Layer, in.Folder)
+		}
+		if in.Layer == publish.BaseLayer {
+			base = in.Repo
+		}
+	}
+	at := publish.Revisions(r.written.Environment, from)
+	if base == "" || at.Environment == "" {
+		return nil, at, errors.New("its record does not name the commits of the base and of the environment")
+	}
+	src, err := open(ctx, base)
+	return src, at, err
+}
+
+// renderMixed returns the output between two waves: each folder as rendered from its own inputs.
+func (r foundRecord) renderMixed(ctx context.Context, src *source.Source, at source.Revisions, is tree.Tree, open openSource) (tree.Tree, error) {
+	var all []tree.Entry
+	seen := map[string]bool{} // people may have edited the record
+	add := func(src *source.Source, at source.Revisions, has func(folder string) bool) error {
+		rendered, _, err := r.renderAt(ctx, src, at, is)
+		for _, e := range rendered.Entries() {
+			if has(e.Name) && !seen[e.Name] {
+				all, seen[e.Name] = append(all, e), true
+			}
+		}
+		return err
+	}
+	older := map[string]bool{}
+	for _, o := range r.written.Older {
+		for _, name := range o.Folders {
+			older[name] = true
+		}
+		src, at, err := r.openInputs(ctx, o.From, open)
+		if err != nil {
+			return tree.Tree{}, err
+		}
+		if err := add(src, at, func(folder string) bool { return slices.Contains(o.Folders, folder) }); err != nil {
+			return tree.Tree{}, err
+		}
+	}
+	err := add(src, at, func(folder string) bool { return slices.Contains(r.written.Folders, folder) && !older[folder] })
+	return tree.FromEntries(all), err
+}
+
+// unreadModules describes unreadable modules of recorded commits. They may change root modules or
+// stop a stack, which is then taken from the output.
 type unreadModules struct {
 	summary string
 	stops   bool // a stack is stopped
 }
 
-// renderAgain returns what the record says was rendered, and the paths that differ from it. An ephemeral
-// environment without its stacks is one whose time was over, which is no part of its commits.
+// renderAgain returns the rendered tree and differing paths. It also tries an expired ephemeral
+// environment, without stacks, because commits do not show expiry.
 func (r foundRecord) renderAgain(ctx context.Context, src *source.Source, at source.Revisions, is tree.Tree) (tree.Tree, []string, error) {
 	should, unread, err := r.renderAt(ctx, src, at, is)
 	if err != nil {
@@ -165,19 +203,18 @@ func (r foundRecord) renderAgain(ctx context.Context, src *source.Source, at sou
 	return should, different, nil
 }
 
-// findDifferent returns the paths of files that are not as they should be.
 func (r foundRecord) findDifferent(is, should tree.Tree) []string {
 	var paths []string
 	for change := range tree.Diff(r.comparedPart(is, should), should) {
-		if change.Path != output.TrackingFile { // it is not written again if nothing else changes, and may name an older commit
+		if change.Path != output.TrackingFile { // it may name an older commit, because it changes only with other files
 			paths = append(paths, change.Path)
 		}
 	}
 	return paths
 }
 
-// renderAt renders an environment, with the stacks that the output tears down because they have no file:
-// their teardown, made again from the output that has it, is the same.
+// renderAt renders an environment. It derives the teardown of stacks without a file from the output
+// itself.
 func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source.Revisions, is tree.Tree) (should tree.Tree, unread unreadModules, err error) {
 	stacks, err := stackfiles.Summarize(is)
 	if err != nil {
@@ -210,12 +247,11 @@ func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source
 	for _, layer := range rendered.Model.Stacks.Layers {
 		unread.summary = cmp.Or(unread.summary, layer.UnreadModules.Summary)
 	}
-	unread.stops = problems.Stops() // a stack: nothing stops the environment
+	unread.stops = problems.Stops() // of a stack only
 	return should, unread, nil
 }
 
-// comparedPart returns what is compared with what was rendered: of folders that are ours, all; of
-// others, what was rendered.
+// comparedPart returns our folders, and the rendered part of others.
 func (r foundRecord) comparedPart(is, should tree.Tree) tree.Tree {
 	var kept []tree.Entry
 	for _, e := range is.Entries() {
@@ -230,7 +266,6 @@ func (r foundRecord) comparedPart(is, should tree.Tree) tree.Tree {
 	return tree.FromEntries(kept)
 }
 
-// commonPart returns the part of a tree whose paths are in another.
 func commonPart(is, should tree.Tree) tree.Tree {
 	var kept []tree.Entry
 	for _, e := range is.Entries() {

@@ -64,7 +64,6 @@ type applicationSource struct {
 	TargetRevision string `yaml:"targetRevision"`
 }
 
-// reader reads the parts of a file.
 type reader struct {
 	sources map[objectRef]partSpec
 }
@@ -95,7 +94,6 @@ func ReadParts(text []byte) []ledger.Part {
 	return all
 }
 
-// decodeSpec returns what can be read of an object.
 func decodeSpec(n *yaml.Node) partSpec {
 	var s partSpec
 	_ = n.Decode(&s) // fields of other types are left out

@@ -178,7 +178,6 @@ func (r *Reader) prefetchFolders(ctx context.Context, commit, before string) err
 	return r.branch.Remote.Prefetch(ctx, now.Tree.Sub(r.branch.Folder), old.Sub(r.branch.Folder), 0)
 }
 
-// findWritten returns what a record says of an environment.
 func findWritten(r publish.Record, environment string) publish.Written {
 	for _, w := range r.Environments {
 		if w.Environment == environment {

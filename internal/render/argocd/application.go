@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// application is an Application as people write it. Fields that the API server or Argo CD writes are
-// read and have no effect.
+// application is an Application. Fields of the API server and Argo CD are read without
+// effect.
 type application struct {
 	APIVersion string          `yaml:"apiVersion"`
 	Kind       string          `yaml:"kind"`

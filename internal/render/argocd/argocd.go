@@ -1,12 +1,11 @@
-// Package argocd translates Applications of Argo CD into objects of Flux: a chart becomes a
-// HelmRelease, a folder of manifests a Kustomization, each with the source that it is read from.
+// Package argocd translates Applications of Argo CD into objects of Flux: a chart
+// becomes a HelmRelease, a folder of manifests a Kustomization, each with its source.
 //
-// What the package keeps true:
-//   - Nothing of an Application is left out in silence. What Flux does in another way is a warning, and
-//     what it cannot do is a problem, with the line of the field.
-//   - The names of the objects are a function of the component and of the Application alone, and no two
-//     Applications share one: a component has single hyphens in its name, and two are behind it here.
-//   - A release has the name that it has in Argo CD, so that Helm takes over the objects that are there.
+// Nothing of an Application is dropped silently: differences of Flux are warnings, and
+// what Flux cannot do is a problem at its field. Names of objects depend on component
+// and Application only, and are unique, since component names have single hyphens and a
+// double one separates them. Releases keep their name in Argo CD, so Helm takes over
+// existing objects.
 package argocd
 
 import (
@@ -24,13 +23,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
-// apiGroup is that of Argo CD, and apiVersion that of its Applications.
 const (
 	apiGroup   = "argoproj.io"
 	apiVersion = apiGroup + "/v1alpha1"
 )
 
-// maxApplications bounds how many Applications a component has.
 const maxApplications = 200
 
 // A File holds Applications.
@@ -39,7 +36,7 @@ type File struct {
 	Data        []byte
 }
 
-// An Application is one that was read.
+// An Application is a parsed Application with its position.
 type Application struct {
 	application
 	layer, file string
@@ -48,20 +45,19 @@ type Application struct {
 // Name returns the name of the Application.
 func (a *Application) Name() string { return a.Metadata.Name.Text }
 
-// Position returns where the Application is.
+// Position returns the position of the Application.
 func (a *Application) Position() problem.Pos { return a.positionAt(a.Metadata.Name.Line) }
 
-// positionAt returns the position of a line of the Application's file.
 func (a *Application) positionAt(line int) problem.Pos {
 	return problem.Pos{Layer: a.layer, File: a.file, Line: line}
 }
 
-// IsManifest reports whether a file is one of those that CloudKnit reads Applications from.
+// IsManifest reports whether CloudKnit reads Applications from a file.
 func IsManifest(file string) bool {
 	return path.Ext(file) == ".yaml" || path.Ext(file) == ".yml"
 }
 
-// Read returns the Applications in files. Any other object is a problem.
+// Read returns the Applications in files. Other objects are problems.
 func Read(files []File) ([]*Application, problem.List) {
 	r := reader{lines: map[string]problem.Pos{}}
 	for _, f := range files {
@@ -70,7 +66,6 @@ func Read(files []File) ([]*Application, problem.List) {
 	return r.all, r.problems
 }
 
-// reader collects Applications.
 type reader struct {
 	all      []*Application
 	lines    map[string]problem.Pos // by name
@@ -85,7 +80,7 @@ func (r *reader) readFile(f File) {
 		return
 	}
 	objects, err := manifest.Decode(f.Data)
-	if err != nil { // it was checked
+	if err != nil { // already checked
 		r.problems.Addf(problem.Pos{Layer: f.Layer, File: f.Name, Line: 1}, "", "", "%v", err)
 	}
 	for _, o := range objects {
@@ -132,7 +127,6 @@ func (r *reader) readObject(f File, o manifest.Object) {
 	r.all = append(r.all, a)
 }
 
-// describeKind returns what an object is.
 func describeKind(o manifest.Object) string {
 	if o.Kind == "" {
 		return "no object of Kubernetes"
@@ -140,7 +134,7 @@ func describeKind(o manifest.Object) string {
 	return fmt.Sprintf("of kind %s, apiVersion %q", text.Shorten(o.Kind, 100), text.Shorten(o.APIVersion, 100))
 }
 
-// findSecret returns the line of a text that can be nothing but a secret; 0 if there is none.
+// findSecret returns the line of a certain secret; 0 for none.
 func findSecret(n *yaml.Node) int {
 	if n.Kind == yaml.ScalarNode && stack.HasSecret(n.Value) {
 		return n.Line

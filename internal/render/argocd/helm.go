@@ -11,10 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// maxRelease is the length of the name of a release that Helm takes.
+// maxRelease is Helm's limit of release names.
 const maxRelease = 53
 
-// addRelease adds the HelmRelease of a source, and where its chart comes from.
 func (t *translator) addRelease(p part, releases map[string]bool) {
 	h := p.Helm
 	if h == nil {
@@ -35,7 +34,7 @@ func (t *translator) addRelease(p part, releases map[string]bool) {
 		spec.ReleaseName = h.ReleaseName.Text
 	}
 	t.checkRelease(p, spec, releases)
-	if spec.KubeConfig != nil { // the namespace of the stack is on this cluster
+	if spec.KubeConfig != nil { // the stack's namespace is on this cluster
 		spec.StorageNamespace = spec.TargetNamespace
 	}
 	action := actionSpec{CRDs: "CreateReplace", DisableOpenAPIValidation: t.policy.noValidation, DisableSchemaValidation: h.SkipSchemaValidation}
@@ -57,7 +56,7 @@ func (t *translator) addRelease(p part, releases map[string]bool) {
 	t.setTarget("the release "+spec.ReleaseName, spec.TargetNamespace)
 }
 
-// checkRelease reports a release that cannot be, or is another one's.
+// checkRelease reports an invalid or duplicate release.
 func (t *translator) checkRelease(p part, spec helmReleaseSpec, releases map[string]bool) {
 	line := p.RepoURL.Line
 	if p.Helm != nil {
@@ -71,7 +70,7 @@ func (t *translator) checkRelease(p part, spec helmReleaseSpec, releases map[str
 	case !kubename.IsDNSLabel(spec.TargetNamespace):
 		if spec.TargetNamespace == "" {
 			t.addf(line, "write spec.destination.namespace", "the chart has no namespace")
-		} else if spec.TargetNamespace != t.app.Spec.Destination.Namespace.Text { // which was reported
+		} else if spec.TargetNamespace != t.app.Spec.Destination.Namespace.Text { // reported elsewhere
 			t.addf(line, "", "helm.namespace cannot be %q", text.Shorten(spec.TargetNamespace, 100))
 		}
 	case releases[spec.TargetNamespace+"/"+spec.ReleaseName]:
@@ -80,7 +79,7 @@ func (t *translator) checkRelease(p part, spec helmReleaseSpec, releases map[str
 	releases[spec.TargetNamespace+"/"+spec.ReleaseName] = true
 }
 
-// checkHelm reports the options of Helm that Flux does not have.
+// checkHelm reports options of Helm that Flux lacks.
 func (t *translator) checkHelm(p part, h *helmSource) {
 	if len(h.FileParameters) > 0 {
 		t.addf(h.FileParameters[0].Name.Line, "write the text into helm.valuesObject", "helm.fileParameters cannot be translated")
@@ -99,7 +98,6 @@ func (t *translator) checkHelm(p part, h *helmSource) {
 	}
 }
 
-// setChart sets where the chart comes from, and adds that.
 func (t *translator) setChart(p part, h *helmSource, spec *helmReleaseSpec) {
 	switch {
 	case p.Chart.Text != "":
@@ -127,8 +125,7 @@ func (t *translator) setChart(p part, h *helmSource, spec *helmReleaseSpec) {
 	t.setValueFiles(p, h, &spec.Chart.Spec)
 }
 
-// setValueFiles sets the files of values that are beside the chart. Helm reads values.yaml first, and
-// Flux does so only if it is told.
+// setValueFiles starts with values.yaml, which Helm reads implicitly but Flux does not.
 func (t *translator) setValueFiles(p part, h *helmSource, spec *chartSpec) {
 	if len(h.ValueFiles) == 0 {
 		return
@@ -146,7 +143,7 @@ func (t *translator) setValueFiles(p part, h *helmSource, spec *chartSpec) {
 	}
 }
 
-// findValueFile returns the path of a file of values from the root of the source.
+// findValueFile returns a values file's path in the source.
 func (t *translator) findValueFile(p part, folder string, f model.Text) (string, bool) {
 	shown := text.Shorten(text.CleanLine(f.Text), 100)
 	u, err := url.Parse(f.Text)
@@ -172,10 +169,9 @@ func (t *translator) findValueFile(p part, folder string, f model.Text) (string,
 	return file, true
 }
 
-// plainPath matches paths that mean what they say: without patterns and variables.
+// plainPath matches paths without patterns and variables.
 var plainPath = regexp.MustCompile(`^[0-9A-Za-z._/@+ =,-]*$`)
 
-// folderOf returns the folder of a source, without a slash at its ends; "" is the root.
 func (t *translator) folderOf(p part) (string, bool) {
 	written := p.Path.Text
 	if !plainPath.MatchString(written) || strings.Contains("/"+written+"/", "/../") {

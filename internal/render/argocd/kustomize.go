@@ -15,14 +15,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
-// retryAnyway is how soon Flux tries again if the Application does not say it, and deployTimeout how
-// long its objects may take to become ready until then.
+// retryAnyway is the retry interval of Applications without one. deployTimeout limits
+// the time to become ready.
 const (
 	retryAnyway   = "1m"
 	deployTimeout = "10m"
 )
 
-// addKustomization adds the Kustomization of a source with manifests, and the source.
 func (t *translator) addKustomization(p part) {
 	folder, ok := t.folderOf(p)
 	if !ok {
@@ -55,7 +54,7 @@ func (t *translator) addKustomization(p part) {
 	t.setTarget("the folder "+path.Join("/", folder)+" of "+stack.SourceName(p.RepoURL.Text, "")+describeAffixes(p.Kustomize), spec.TargetNamespace)
 }
 
-// warnOfKustomization warns of what Flux does in another way.
+// warnOfKustomization warns of differences of Flux.
 func (t *translator) warnOfKustomization(p part, spec kustomizationSpec) {
 	line := t.app.Metadata.Name.Line
 	if !t.policy.selfHeal {
@@ -78,7 +77,6 @@ func (t *translator) warnOfKustomization(p part, spec kustomizationSpec) {
 	}
 }
 
-// setKustomize sets the options of kustomize.
 func (t *translator) setKustomize(p part, spec *kustomizationSpec) {
 	k := p.Kustomize
 	if k == nil {
@@ -124,11 +122,10 @@ func leavesRoot(file string) bool { return file == ".." || strings.HasPrefix(fil
 
 var (
 	namePart = regexp.MustCompile(`^[0-9a-z.-]*$`)
-	// imageText matches an image as kustomize takes it: "name:tag", "name@digest", "name=new:tag".
+	// imageText matches kustomize images: "name:tag", "name@digest", "name=new:tag".
 	imageText = regexp.MustCompile(`^(?:([^=\s]+)=)?([^=@\s]+?)(?::([0-9A-Za-z_][0-9A-Za-z_.-]*))?(?:@(sha256:[0-9a-f]{64}))?$`)
 )
 
-// parseImage reads an image that takes the place of another one, or of another version of it.
 func (t *translator) parseImage(line int, written string) image {
 	found := imageText.FindStringSubmatch(written)
 	if found == nil || found[1] == "" && found[3] == "" && found[4] == "" {
@@ -142,10 +139,9 @@ func (t *translator) parseImage(line int, written string) image {
 	return i
 }
 
-// scaled are the kinds whose replicas kustomize sets.
+// scaled are the kinds with replicas in kustomize.
 const scaled = "Deployment|ReplicaSet|ReplicationController|StatefulSet"
 
-// setPatches sets the patches, and replicas as patches.
 func (t *translator) setPatches(k *kustomizeSource, spec *kustomizationSpec) {
 	for i, p := range k.Patches {
 		switch {
@@ -186,7 +182,7 @@ func (t *translator) setPatches(k *kustomizeSource, spec *kustomizationSpec) {
 	}
 }
 
-// checkPatterns reports names of a target that are no regular expressions.
+// checkPatterns reports invalid regular expressions.
 func (t *translator) checkPatterns(line, i int, target *patchTarget) {
 	for _, pattern := range []string{target.Group, target.Version, target.Kind, target.Name, target.Namespace} {
 		if _, err := regexp.Compile(pattern); err != nil {
@@ -195,7 +191,6 @@ func (t *translator) checkPatterns(line, i int, target *patchTarget) {
 	}
 }
 
-// setCommon sets the labels and annotations of all objects.
 func (t *translator) setCommon(line int, k *kustomizeSource, spec *kustomizationSpec) {
 	if len(k.CommonLabels) == 0 && len(k.CommonAnnotations) == 0 {
 		return
@@ -216,8 +211,8 @@ func (t *translator) setCommon(line int, k *kustomizeSource, spec *kustomization
 	spec.CommonMetadata = &commonMetadata{maps.Clone(k.CommonLabels), maps.Clone(k.CommonAnnotations)}
 }
 
-// ignoreOf returns which files of the repository Flux leaves out, as .gitignore has it; "" for what it
-// leaves out anyway. Argo CD reads the files of a directory, and those below it only if it is told.
+// ignoreOf returns the ignored files in .gitignore format; "" for Flux's default. Argo
+// CD reads subfolders of a directory only with recurse.
 func (t *translator) ignoreOf(p part, folder string) string {
 	d := p.Directory
 	if d == nil {
@@ -253,10 +248,9 @@ func (t *translator) ignoreOf(p part, folder string) string {
 	return strings.Join(slices.Compact(patterns), "\n") + "\n"
 }
 
-// filePattern matches the pattern of a file in a folder.
+// filePattern matches a file pattern without folders.
 var filePattern = regexp.MustCompile(`^[0-9A-Za-z._*?-]+$`)
 
-// splitBraces returns the patterns of "{a,b}", or the one that it is.
 func splitBraces(pattern string) []string {
 	inner, ok := strings.CutPrefix(pattern, "{")
 	if !ok || !strings.HasSuffix(inner, "}") {
@@ -265,7 +259,6 @@ func splitBraces(pattern string) []string {
 	return strings.Split(strings.TrimSuffix(inner, "}"), ",")
 }
 
-// describeAffixes returns what objects are called, if that is not as in their files.
 func describeAffixes(k *kustomizeSource) string {
 	if k == nil || k.NamePrefix == "" && k.NameSuffix == "" {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// The types here are the parts of Flux's objects that are rendered; the tests hold them to the
-// definitions of Flux.
+// These types are the rendered parts of Flux objects. Tests compare them with Flux's
+// definitions.
 
 const (
 	sourceAPI = "source.toolkit.fluxcd.io/v1"
@@ -86,7 +86,6 @@ type chartSpec struct {
 	IgnoreMissingValues bool                 `yaml:"ignoreMissingValuesFiles,omitempty"`
 }
 
-// actionSpec is what installing and upgrading a release have in common.
 type actionSpec struct {
 	CRDs                     string    `yaml:"crds"`
 	DisableOpenAPIValidation bool      `yaml:"disableOpenAPIValidation,omitempty"`

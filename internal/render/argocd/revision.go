@@ -15,16 +15,16 @@ var (
 	shortCommit = regexp.MustCompile(`^[0-9a-f]{7,39}$`)
 	hasDigit    = regexp.MustCompile(`[0-9]`)
 	versionTag  = regexp.MustCompile(`^v?[0-9]+\.[0-9]+`)
-	// versionRange matches a range of versions: with a wildcard, or a comparison. A branch has none of these.
+	// versionRange matches a range of versions. Branches have neither wildcards nor
+	// comparisons.
 	versionRange = regexp.MustCompile(`^[~^<>=!]|\*|^v?[0-9]+(\.[0-9]+)?\.[xX]$|\|\||, ?[<>=!~^]`)
-	// versions matches what a version, or a range of them, consists of.
+	// versions matches the characters of versions and ranges.
 	versions = regexp.MustCompile(`^[0-9A-Za-z.*+<>=!~^|, -]+$`)
-	// gitReference matches what a branch or a tag consists of.
+	// gitReference matches the characters of a branch or tag.
 	gitReference = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._/+@#-]*$`)
 	digest       = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
 
-// gitReferenceOf returns what the revision of a source in Git names.
 func (t *translator) gitReferenceOf(s *source) *gitRef {
 	r := s.TargetRevision
 	line := max(r.Line, s.RepoURL.Line)
@@ -48,7 +48,7 @@ func (t *translator) gitReferenceOf(s *source) *gitRef {
 	return &gitRef{Branch: r.Text}
 }
 
-// chartVersion returns the version of a chart in a chart repository; "" for the newest one.
+// chartVersion returns "" for the latest version.
 func (t *translator) chartVersion(s *source) string {
 	r := s.TargetRevision
 	if r.Text == "" || r.Text == "*" {
@@ -60,7 +60,6 @@ func (t *translator) chartVersion(s *source) string {
 	return r.Text
 }
 
-// artifactReference returns what the revision of an OCI artifact names.
 func (t *translator) artifactReference(s *source) *ociRef {
 	r := s.TargetRevision
 	switch {
@@ -78,23 +77,22 @@ func (t *translator) artifactReference(s *source) *ociRef {
 
 var (
 	artifactTag = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_.-]{0,127}$`)
-	// registry matches the address of a registry as Argo CD takes it with a chart: without a scheme.
+	// registry matches Argo CD's registry address of a chart, without a scheme.
 	registry = regexp.MustCompile(`^[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*(:[0-9]+)?(/[0-9A-Za-z._-]+)*$`)
-	// artifactURL matches the address of an OCI artifact, or of a registry.
+	// artifactURL matches an OCI artifact or registry.
 	artifactURL = regexp.MustCompile(`^oci://[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*(:[0-9]+)?(/[0-9A-Za-z._-]+)*/?$`)
 	chartName   = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*(/[0-9A-Za-z][0-9A-Za-z._-]*)*$`)
 )
 
-// shownURL returns the address of the repository without credentials.
+// shownURL omits credentials.
 func (s *source) shownURL() string { return text.Shorten(text.CleanLine(s.RepoURL.Text), 100) }
 
-// isArtifact reports whether the source is an OCI artifact, and no chart of a registry.
+// isArtifact is false for charts of registries.
 func (s *source) isArtifact() bool {
 	return s.Chart.Text == "" && strings.HasPrefix(s.RepoURL.Text, "oci://")
 }
 
-// secretFor returns the Secret that a repository is read with; nil if there is none. Of several that
-// match, the one with the longest address counts.
+// secretFor returns the Secret of the longest matching repository address, or nil.
 func (t *translator) secretFor(url string) *kubeobject.Reference {
 	var best model.StackRepository
 	name := stack.SourceName(url, "")
@@ -110,8 +108,7 @@ func (t *translator) secretFor(url string) *kubeobject.Reference {
 	return &kubeobject.Reference{Name: best.Secret}
 }
 
-// addGitRepository adds the Git repository of a source. One that no Secret is known for is read without
-// credentials.
+// addGitRepository reads repositories without a Secret anonymously.
 func (t *translator) addGitRepository(p part, ignore string) kubeobject.Reference {
 	secret := t.secretFor(p.RepoURL.Text)
 	address, err := stack.PublicURL(p.RepoURL.Text)
@@ -129,10 +126,9 @@ func (t *translator) addGitRepository(p part, ignore string) kubeobject.Referenc
 	return kubeobject.Reference{Kind: "GitRepository", Name: p.name}
 }
 
-// chartMedia is the type of the layer that holds a chart.
+// chartMedia is the layer type of a chart.
 const chartMedia = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
-// addArtifact adds the OCI repository of a source.
 func (t *translator) addArtifact(p part, isChart bool) kubeobject.Reference {
 	if !artifactURL.MatchString(p.RepoURL.Text) {
 		t.addf(p.RepoURL.Line, "as in oci://ghcr.io/owner/name, without a user", "repoURL cannot be %q", p.shownURL())
@@ -145,7 +141,7 @@ func (t *translator) addArtifact(p part, isChart bool) kubeobject.Reference {
 	return kubeobject.Reference{Kind: "OCIRepository", Name: p.name}
 }
 
-// addHelmRepository adds the chart repository of a source: a registry if its address has no scheme.
+// addHelmRepository takes an address without a scheme for a registry.
 func (t *translator) addHelmRepository(p part) kubeobject.Reference {
 	spec := helmRepositorySpec{Interval: t.component.Interval, URL: p.RepoURL.Text, SecretRef: t.secretFor(p.RepoURL.Text)}
 	spec.PassCredentials = p.Helm != nil && p.Helm.PassCredentials && spec.SecretRef != nil

@@ -11,18 +11,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// policy is how an Application is synchronized, as Flux does it.
+// policy is an Application's sync policy in terms of Flux.
 type policy struct {
-	deletion        string // what becomes of the objects when the Kustomization is deleted
+	deletion        string // of the Kustomization
 	prune           bool
 	selfHeal        bool
 	createNamespace bool
 	force           bool
 	noValidation    bool
-	retryInterval   string // "" for Flux's own
+	retryInterval   string // "" for Flux's default
 }
 
-// defaultRetry is how soon Argo CD tries again.
+// defaultRetry is Argo CD's.
 const defaultRetry = 5 * time.Second
 
 func (t *translator) readSyncPolicy() {
@@ -42,7 +42,7 @@ func (t *translator) readSyncPolicy() {
 	t.readRetry(line, p.Retry)
 }
 
-// readOption reads a synchronization option. Those that Flux has anyway need nothing.
+// readOption ignores options that are Flux's behaviour.
 func (t *translator) readOption(line int, option string) {
 	name, value, _ := strings.Cut(option, "=")
 	on := value == "true"
@@ -78,7 +78,6 @@ func (t *translator) readOption(line int, option string) {
 	}
 }
 
-// readRetry reads how soon a deployment that failed is tried again.
 func (t *translator) readRetry(line int, r *retry) {
 	if r == nil {
 		return
@@ -118,13 +117,12 @@ func (t *translator) readRetry(line int, r *retry) {
 	}
 }
 
-// The bounds of a retry.
 const (
 	minRetry = time.Second
 	maxRetry = 24 * time.Hour
 )
 
-// parseDuration reads a duration of Argo CD: a number without a unit is in seconds.
+// parseDuration reads Argo CD durations: numbers without a unit are seconds.
 func parseDuration(written string) (time.Duration, bool) {
 	d, err := time.ParseDuration(written)
 	if seconds, failed := strconv.Atoi(written); failed == nil && seconds < int(maxRetry/time.Second) {
@@ -133,7 +131,6 @@ func parseDuration(written string) (time.Duration, bool) {
 	return d.Truncate(time.Second), err == nil && d >= minRetry && d <= maxRetry
 }
 
-// readDifferences reads which differences are left alone.
 func (t *translator) readDifferences() {
 	line := t.app.Metadata.Name.Line
 	for i, d := range t.app.Spec.IgnoreDifferences {
@@ -157,8 +154,7 @@ func (t *translator) readDifferences() {
 	}
 }
 
-// globPattern returns the regular expression for a text in which "*" stands for any characters; "" for
-// any text.
+// globPattern translates "*" to a regular expression; "" matches any text.
 func globPattern(glob string) string {
 	if glob == "*" {
 		return ""

@@ -16,37 +16,38 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// A Component is what the objects of an Application get from the component that it belongs to.
+// A Component has what an Application's objects get from their component.
 type Component struct {
-	// Metadata is that of all objects. Its name begins theirs.
+	// Metadata of all objects. Its name is the prefix of theirs.
 	Metadata kubeobject.Metadata
 	Interval string
-	// Suspended objects stay as they are, Protected ones are not removed with the component, and Destroyed
-	// ones are removed.
+	// Suspended objects stay as they are, Protected ones survive the component, and
+	// Destroyed ones are removed.
 	Suspended, Protected, Destroyed bool
-	// Annotations are those of the objects, and of none that is not of Flux.
+	// Annotations are only for Flux objects.
 	Annotations map[string]string
-	// Settings say how clusters and repositories are reached that Argo CD has credentials for.
+	// Settings replace Argo CD's credentials of clusters and repositories.
 	Settings model.StackApplications
 }
 
-// An Object is an object of Flux, and the file that it is in, in the folder of the component.
+// An Object is a Flux object and its file in the component's folder.
 type Object struct {
 	File  string
 	Value any
-	// Deployment is the kind and the name of an object that deploys, as [IsDeployment] says.
+	// Deployment names an object that deploys; see [IsDeployment].
 	Deployment kubeobject.Reference
-	// Target says what it deploys. Two objects with the same one would each undo what the other does.
+	// Target is unique: two objects with the same one would undo each other.
 	Target string
 }
 
-// The files of what deploys an Application. A source that is not the first has its name before them.
+// The files that deploy an Application, in the folder of their source.
 const (
 	ReleaseFile       = "helmrelease.yaml"
 	KustomizationFile = "app-kustomization.yaml"
 )
 
-// IsDeployment reports whether a file holds an object that deploys an Application, and not a source.
+// IsDeployment reports whether a file deploys an Application instead of holding a
+// source.
 func IsDeployment(file string) bool {
 	return path.Base(file) == ReleaseFile || path.Base(file) == KustomizationFile
 }
@@ -54,16 +55,16 @@ func IsDeployment(file string) bool {
 // pruneAnnotation keeps Flux from removing an object.
 const pruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
 
-// maxName leaves room for what controllers add to the names of objects.
+// maxName leaves room for suffixes of controllers.
 const maxName = 63
 
-// ObjectName returns the name of the objects of an Application, or of a source of it that is not the first,
-// and of the folder that they are in.
+// ObjectName returns the name of an Application's objects and folder. Sources after the
+// first add a name.
 func ObjectName(component string, names ...string) string {
 	return stack.ShortenName(strings.Join(append([]string{component}, names...), "--"), maxName)
 }
 
-// Translate returns the objects of Flux that do what an Application does, sorted by file.
+// Translate returns the Flux objects of an Application, sorted by file.
 func Translate(a *Application, c Component) ([]Object, problem.List) {
 	t := &translator{app: a, component: c}
 	t.readMetadata()
@@ -72,7 +73,7 @@ func Translate(a *Application, c Component) ([]Object, problem.List) {
 	t.readDifferences()
 	releases := map[string]bool{}
 	for i, s := range t.listSources() {
-		if s.Ref.Text != "" && s.Chart.Text == "" && s.Path.Text == "" { // for files of values
+		if s.Ref.Text != "" && s.Chart.Text == "" && s.Path.Text == "" { // for values files
 			continue
 		}
 		t.addSource(i, s, releases)
@@ -81,21 +82,19 @@ func Translate(a *Application, c Component) ([]Object, problem.List) {
 	return t.objects, t.problems
 }
 
-// translator is one call of Translate.
 type translator struct {
 	app       *Application
 	component Component
 	objects   []Object
 	problems  problem.List
 
-	kubeConfig *kubeConfig // nil for the cluster that runs the stack
+	kubeConfig *kubeConfig // nil for the stack's cluster
 	policy     policy
 	ignored    []ignoreRule
 	deployed   int  // sources so far
-	namespaced bool // a Kustomization puts objects into the namespace of the destination
+	namespaced bool // some Kustomization uses the destination's namespace
 }
 
-// addf adds a problem at a line; where a field is missing that would have it, at that of the Application.
 func (t *translator) addf(line int, hint, format string, args ...any) {
 	t.problems.Addf(t.app.positionAt(cmp.Or(line, t.app.Metadata.Name.Line)), "Application/"+t.app.Name(), hint, format, args...)
 }
@@ -104,14 +103,14 @@ func (t *translator) warnf(line int, hint, format string, args ...any) {
 	t.problems.Warnf(t.app.positionAt(cmp.Or(line, t.app.Metadata.Name.Line)), "Application/"+t.app.Name(), hint, format, args...)
 }
 
-// The finalizers by which deleting an Application deletes what it has deployed.
+// Finalizers that make deletion of an Application delete its objects.
 const (
 	cascade    = "resources-finalizer.argocd.argoproj.io"
 	foreground = cascade + "/foreground"
 	background = cascade + "/background"
 )
 
-// readMetadata reads what deleting the Application does, and warns of metadata that has no effect.
+// readMetadata reads the deletion policy and warns of metadata without effect.
 func (t *translator) readMetadata() {
 	m := t.app.Metadata
 	line := m.Name.Line
@@ -158,13 +157,12 @@ func (t *translator) readMetadata() {
 
 func isEmptyNode(n yaml.Node) bool { return len(n.Content) == 0 && n.Value == "" }
 
-// The cluster that runs Argo CD, as Applications write it.
+// The cluster of Argo CD in Applications.
 const (
 	inCluster       = "in-cluster"
 	inClusterServer = "https://kubernetes.default.svc"
 )
 
-// readDestination reads on which cluster, and in which namespace, the Application is deployed.
 func (t *translator) readDestination() {
 	d := t.app.Spec.Destination
 	if ns := d.Namespace; ns.Text != "" && !kubename.IsDNSLabel(ns.Text) {
@@ -189,7 +187,6 @@ func (t *translator) readDestination() {
 		"spec.destination is another cluster than the one that runs the stack: %s", text.Shorten(text.CleanLine(d.Name.Text+server), 100))
 }
 
-// listSources returns the sources of the Application.
 func (t *translator) listSources() []*source {
 	s, line := t.app.Spec, t.app.Metadata.Name.Line
 	switch {
@@ -213,7 +210,6 @@ func (t *translator) listSources() []*source {
 	return all
 }
 
-// addSource adds the objects of a source that is deployed, the i-th one that is written.
 func (t *translator) addSource(i int, s *source, releases map[string]bool) {
 	suffixes := []string{t.app.Name()}
 	t.deployed++
@@ -253,13 +249,12 @@ func (t *translator) addSource(i int, s *source, releases map[string]bool) {
 	}
 }
 
-// part is a source of the Application that is deployed.
+// part is a deployed source.
 type part struct {
 	*source
-	name string // of its objects, and of the folder that they are in
+	name string // of its objects and folder
 }
 
-// addObject adds an object in a file of the part's folder.
 func addObject[S any](t *translator, p part, file, apiVersion, kind string, spec S) {
 	meta := t.component.Metadata
 	meta.Name, meta.Annotations = p.name, t.component.Annotations
@@ -267,7 +262,6 @@ func addObject[S any](t *translator, p part, file, apiVersion, kind string, spec
 	t.objects = append(t.objects, Object{File: path.Join(p.name, file), Value: o, Deployment: kubeobject.Reference{Kind: kind, Name: p.name}})
 }
 
-// setTarget says what the object that was added last deploys.
 func (t *translator) setTarget(what, namespace string) {
 	if namespace != "" {
 		what += " in the namespace " + namespace
@@ -279,8 +273,8 @@ func (t *translator) setTarget(what, namespace string) {
 	t.objects[len(t.objects)-1].Target = what
 }
 
-// addNamespace adds the namespace that Argo CD creates, which it never deletes. Flux leaves one that is
-// there as it is, unless the Application has metadata for it.
+// addNamespace adds the namespace that Argo CD creates and never deletes. Flux keeps an
+// existing one unchanged unless the Application has metadata for it.
 func (t *translator) addNamespace() {
 	name := t.app.Spec.Destination.Namespace
 	meta := t.app.Spec.SyncPolicy.NamespaceMetadata
@@ -322,7 +316,6 @@ func (t *translator) addNamespace() {
 	t.objects = append(t.objects, Object{File: path.Join(folder, "namespace.yaml"), Value: o})
 }
 
-// checkMetadata reports labels and annotations that Kubernetes does not take.
 func (t *translator) checkMetadata(line int, field string, labels, annotations map[string]string) {
 	for key, value := range labels {
 		if kubename.CheckLabelKey(key) != nil || kubename.CheckLabelValue(value) != nil {

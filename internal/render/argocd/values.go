@@ -17,10 +17,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// buildVariable begins the names of variables that Argo CD replaces.
+// buildVariable is the prefix of Argo CD's variables.
 const buildVariable = "$ARGOCD_"
 
-// mergeValues returns the values of a chart, with the parameters set in them; nil if there are none.
 func (t *translator) mergeValues(p part, h *helmSource) *yaml.Node {
 	values := t.readValues(h)
 	for i, one := range h.Parameters {
@@ -43,7 +42,6 @@ func (t *translator) mergeValues(p part, h *helmSource) *yaml.Node {
 	return values
 }
 
-// readValues returns the values that are written in the Application.
 func (t *translator) readValues(h *helmSource) *yaml.Node {
 	empty := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	if o := h.ValuesObject; o.Kind != 0 && !yamldoc.IsNull(&o) {
@@ -62,7 +60,7 @@ func (t *translator) readValues(h *helmSource) *yaml.Node {
 	}
 	documents, err := yamldoc.Parse([]byte(h.Values.Text))
 	switch {
-	case err != nil: // it was checked
+	case err != nil: // already checked
 		t.addf(h.Values.Line, "", "helm.values: %v", err)
 		return empty
 	case len(documents) == 0 || yamldoc.RootOf(documents[0]) == nil || yamldoc.IsNull(yamldoc.RootOf(documents[0])):
@@ -79,7 +77,6 @@ func (t *translator) readValues(h *helmSource) *yaml.Node {
 	return withoutComments(model.ExpandNode(root))
 }
 
-// withoutComments removes the comments of a node, and of all in it.
 func withoutComments(n *yaml.Node) *yaml.Node {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
 	if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
@@ -91,7 +88,7 @@ func withoutComments(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// checkSecrets warns of values that look like secrets in clear.
+// checkSecrets warns of values that look like plaintext secrets.
 func (t *translator) checkSecrets(line int, n *yaml.Node, key string) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -109,19 +106,17 @@ func (t *translator) checkSecrets(line int, n *yaml.Node, key string) {
 	}
 }
 
-// step is a key of a mapping, or an index of a list.
 type step struct {
 	key   string
 	index int // -1 for a key
 }
 
-// maxIndex bounds the lists that parameters make.
 const maxIndex = 1000
 
 var indexes = regexp.MustCompile(`^(.*?)((?:\[[0-9]+\])+)$`)
 
-// parseSteps reads the name of a parameter as Helm does: keys with dots between them, of which a
-// backslash escapes one, and indexes in brackets.
+// parseSteps reads a parameter name as Helm does: keys separated by dots, backslash
+// escapes, and indexes in brackets.
 func parseSteps(name string) ([]step, error) {
 	var keys []string
 	var b strings.Builder
@@ -163,7 +158,8 @@ func parseSteps(name string) ([]step, error) {
 	return steps, nil
 }
 
-// setParameter sets a value as "helm --set" does. With files of values, what is in a list is not known.
+// setParameter sets a value as "helm --set" does. With values files, the contents of
+// lists are unknown.
 func setParameter(values *yaml.Node, p parameter, hasFiles bool) error {
 	steps, err := parseSteps(p.Name.Text)
 	if err != nil {
@@ -183,7 +179,6 @@ func setParameter(values *yaml.Node, p parameter, hasFiles bool) error {
 	return nil
 }
 
-// descend returns the node at a step from another one, which it makes if there is none.
 func descend(n *yaml.Node, s step, isRoot bool) (*yaml.Node, error) {
 	isNew := n.Kind == 0 || !isRoot && yamldoc.IsNull(n)
 	switch {
@@ -212,8 +207,7 @@ func descend(n *yaml.Node, s step, isRoot bool) (*yaml.Node, error) {
 	return n.Content[s.index], nil
 }
 
-// parameterValue returns the value of a parameter: with its type, unless it is to be a text, and as a
-// list if it is in braces.
+// parameterValue returns a typed value, a text if forced, or a list for braces.
 func parameterValue(p parameter) *yaml.Node {
 	v := p.Value.Text
 	if inner, isList := strings.CutPrefix(v, "{"); isList && strings.HasSuffix(inner, "}") {
@@ -232,7 +226,7 @@ func parameterValue(p parameter) *yaml.Node {
 
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
 
-// scalarOf returns a value with the type that Helm sees in it.
+// scalarOf returns a value with Helm's type.
 func scalarOf(v string, isText bool) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: v}
 	switch {

@@ -11,15 +11,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
-// Attached is a cluster of a manifest to which the management cluster applies the folder of a cluster
-// type.
+// Attached is a cluster whose cluster type the management cluster applies.
 type Attached struct {
 	Cluster, ClusterType string
-	Object               string // "Kustomization/namespace/name", which applies it
+	Object               string // the Kustomization, as "Kustomization/namespace/name"
 }
 
-// ListAttached returns the clusters that an output provisions and attaches, in the order of the folders of
-// the manifests. What of it cannot be read is left out.
+// ListAttached returns the attached clusters of an output, ordered by the folders of
+// manifests. It skips unreadable files.
 func ListAttached(output tree.Tree) []Attached {
 	var all []Attached
 	for folder, files := range listManifests(output) {
@@ -27,7 +26,7 @@ func ListAttached(output tree.Tree) []Attached {
 		if err != nil {
 			continue
 		}
-		attachments := map[string]string{} // the namespaces of Kustomizations with a kubeconfig
+		attachments := map[string]string{} // namespaces of Kustomizations with a kubeconfig
 		for k := range readKustomizations(files) {
 			if k.Spec.KubeConfig != nil {
 				attachments[k.Metadata.Name] = k.Metadata.Namespace
@@ -43,8 +42,8 @@ func ListAttached(output tree.Tree) []Attached {
 	return all
 }
 
-// FindAttachment returns how the management cluster of an environment applies the folder of its cluster type
-// to a cluster; "" for the object if no ClusterBinding attaches it.
+// FindAttachment returns the attachment of a cluster in the model; the zero Attached
+// without a ClusterBinding.
 func FindAttachment(m *model.Model, cluster string) Attached {
 	manifests, _ := clusters.Resolve(m)
 	for _, manifest := range manifests {
@@ -65,13 +64,12 @@ func FindAttachment(m *model.Model, cluster string) Attached {
 	return Attached{}
 }
 
-// attachmentName returns the name of the Kustomization that attaches a cluster of a project.
 func attachmentName(project, cluster string) string {
 	return stack.ShortenName("im-"+project+"-40-"+cluster, maxName)
 }
 
-// FindRebound returns which of some clusters of a manifest stay attached to a cluster type in another way:
-// with other values, or by another kubeconfig. The files are those of the folder of the manifest.
+// FindRebound returns the clusters that stay attached with other values or another
+// kubeconfig. The trees are the manifest's folder.
 func FindRebound(project string, clusters []string, old, new tree.Tree) []string {
 	before, after := readAttachments(old), readAttachments(new)
 	var rebound []string
@@ -85,7 +83,6 @@ func FindRebound(project string, clusters []string, old, new tree.Tree) []string
 	return rebound
 }
 
-// readAttachments returns the Kustomizations that attach clusters, by name.
 func readAttachments(files tree.Tree) map[string]*kustomizationSpec {
 	all := map[string]*kustomizationSpec{}
 	for k := range readKustomizations(files) {
@@ -96,7 +93,6 @@ func readAttachments(files tree.Tree) map[string]*kustomizationSpec {
 	return all
 }
 
-// values returns what Flux substitutes.
 func (s *kustomizationSpec) values() map[string]string {
 	if s.PostBuild == nil {
 		return nil

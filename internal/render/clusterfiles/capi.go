@@ -9,10 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// clustersFolder has the objects of Cluster API, a file for each cluster.
 const clustersFolder = "20-clusters"
 
-// capiCluster is a cluster that Cluster API makes: it has one control pool, and machines in one cloud.
+// capiCluster is a cluster of Cluster API: one control pool, machines in one cloud.
 type capiCluster struct {
 	*clusters.Unit
 	manifest *clusters.Manifest
@@ -23,7 +22,6 @@ type capiCluster struct {
 	compute  []*claudie.DynamicPool
 }
 
-// newCAPICluster returns a cluster of a manifest that was checked.
 func newCAPICluster(m *clusters.Manifest, u *clusters.Unit) *capiCluster {
 	c := &capiCluster{Unit: u, manifest: m, control: m.Spec.FindDynamicPool(u.Pools.Control[0])}
 	for _, name := range u.Pools.Compute {
@@ -35,7 +33,6 @@ func newCAPICluster(m *clusters.Manifest, u *clusters.Unit) *capiCluster {
 	return c
 }
 
-// renderCAPI adds the objects that Cluster API carries a manifest out by.
 func (r *renderer) renderCAPI(folder string, m *clusters.Manifest) {
 	var before []*kubeobject.Object[kustomizationSpec]
 	var all []any
@@ -56,7 +53,8 @@ func (r *renderer) renderCAPI(folder string, m *clusters.Manifest) {
 	r.addObjects(path.Join(folder, fluxFile), all)
 }
 
-// configMap is what is applied of a manifest that has no clusters: kustomize refuses an empty folder.
+// configMap is applied for a manifest without clusters, since kustomize refuses an
+// empty folder.
 type configMap struct {
 	APIVersion string              `yaml:"apiVersion"`
 	Kind       string              `yaml:"kind"`
@@ -69,7 +67,6 @@ func newNoneMap(m *clusters.Manifest, namespace string) configMap {
 		Metadata: kubeobject.Metadata{Name: stepName(m, "none"), Namespace: namespace}}
 }
 
-// renderCAPIClusters adds a file for each cluster, and one for each identity that clusters share.
 func (r *renderer) renderCAPIClusters(folder string, m *clusters.Manifest) {
 	var files []string
 	for _, u := range m.Units {
@@ -92,8 +89,8 @@ func (r *renderer) renderCAPIClusters(folder string, m *clusters.Manifest) {
 	r.addKustomization(folder, files)
 }
 
-// newCAPIKustomization returns the Kustomization of all clusters of a manifest. What its end leaves
-// behind goes on: clusters are deleted only if the manifest is decommissioned.
+// newCAPIKustomization keeps clusters if it is deleted, unless the manifest is
+// decommissioned.
 func (r *renderer) newCAPIKustomization(folder string, m *clusters.Manifest, before []*kubeobject.Object[kustomizationSpec]) *kubeobject.Object[kustomizationSpec] {
 	k := r.newKustomization(stepName(m, clustersFolder), path.Join(folder, clustersFolder), before...)
 	k.Spec.Timeout, k.Spec.Prune, k.Spec.DeletionPolicy = createTimeout, true, "Orphan"
@@ -104,7 +101,7 @@ func (r *renderer) newCAPIKustomization(folder string, m *clusters.Manifest, bef
 	return k
 }
 
-// capiHealth is when a cluster counts as made: Cluster API has no condition Ready.
+// capiHealth defines a ready cluster, since Cluster API has no condition Ready.
 var capiHealth = kubeobject.HealthExpr{
 	APIVersion: capiCoreGroup + "/" + capiVersion, Kind: "Cluster",
 	Failed:     "has(status.phase) && status.phase == 'Failed'",
@@ -113,9 +110,8 @@ var capiHealth = kubeobject.HealthExpr{
 		"!status.conditions.exists(c, c.type in ['RollingOut', 'Deleting'] && c.status == 'True')",
 }
 
-// newCAPIAttachment returns the Kustomization that applies the folder of its cluster type to a cluster.
-// It waits for nothing but the Secret with the kubeconfig, which Cluster API makes beside the Cluster: a
-// cluster is available only with the network that the folder brings.
+// newCAPIAttachment depends on the kubeconfig Secret only: the cluster becomes
+// available with the network that the attached folder brings.
 func (r *renderer) newCAPIAttachment(m *clusters.Manifest, u *clusters.Unit) *kubeobject.Object[kustomizationSpec] {
 	k := r.newAttachment(m, u)
 	k.Metadata.Namespace = m.Namespace
@@ -124,7 +120,7 @@ func (r *renderer) newCAPIAttachment(m *clusters.Manifest, u *clusters.Unit) *ku
 		k.Spec.SourceRef.Namespace = r.source.Namespace
 	}
 	if m.Decommissioned {
-		k.Spec.DeletionPolicy = "Orphan" // it goes with the cluster
+		k.Spec.DeletionPolicy = "Orphan" // it disappears with the cluster
 	}
 	return k
 }

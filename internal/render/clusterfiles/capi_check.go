@@ -13,18 +13,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// claudieHint is what to do about anything that Cluster API cannot do.
 const claudieHint = "or remove the annotation " + model.ExecutorAnnotation + ": Claudie can"
 
-// capiSettings are what Cluster API needs and a manifest has no field for, by "provider.name".
+// capiSettings are settings without a field in the manifest, by "provider.name".
 type capiSettings map[string]string
 
-// projectSetting is the project of a provider in Google Cloud, whose Secret nobody but the cloud reads.
+// projectSetting is a provider's project in Google Cloud. Only the cloud reads it from
+// the Secret.
 const projectSetting = "project"
 
 var projectName = regexp.MustCompile(`^[a-z][a-z0-9-]{4,28}[a-z0-9]$`)
 
-// readCAPISettings reads the annotation with the settings, and returns what is wrong with it.
 func readCAPISettings(m *clusters.Manifest) (settings capiSettings, wrong []string) {
 	settings = capiSettings{}
 	text := strings.ReplaceAll(m.Annotations[model.CAPISettingsAnnotation], ",", " ")
@@ -40,7 +39,6 @@ func readCAPISettings(m *clusters.Manifest) (settings capiSettings, wrong []stri
 	return settings, wrong
 }
 
-// capiCheck reports why Cluster API cannot make a cluster.
 type capiCheck struct {
 	*renderer
 	m        *clusters.Manifest
@@ -50,7 +48,6 @@ type capiCheck struct {
 	cloud    *infrastructure
 }
 
-// checkCAPI reports what of a manifest Cluster API cannot do.
 func (r *renderer) checkCAPI(m *clusters.Manifest) {
 	settings, wrong := readCAPISettings(m)
 	hint := "remove it: only providers of type gcp in spec.providers have a setting, their project"
@@ -78,17 +75,14 @@ func (r *renderer) checkCAPI(m *clusters.Manifest) {
 	}
 }
 
-// addf reports why the cluster cannot be made; path is that of a field of the manifest.
 func (c *capiCheck) addf(path []any, hint, format string, args ...any) {
 	c.problems.Addf(c.m.PositionOf(path...), c.m.Subject(), hint+", "+claudieHint, "cluster "+c.u.Name+": "+format, args...)
 }
 
-// path returns the path of a field of the cluster.
 func (c *capiCheck) path(keys ...any) []any {
 	return append([]any{"kubernetes", "clusters", c.i}, keys...)
 }
 
-// poolUse is a pool of the cluster, with where the cluster names it.
 type poolUse struct {
 	name    string
 	path    []any
@@ -97,7 +91,6 @@ type poolUse struct {
 	compute bool
 }
 
-// uses returns the pools of the cluster, the control pools first.
 func (c *capiCheck) uses() []poolUse {
 	var all []poolUse
 	for _, list := range []struct {
@@ -116,8 +109,8 @@ func (c *capiCheck) uses() []poolUse {
 	return all
 }
 
-// checkPools reports machines that exist, and pools of several providers. It returns whether the pools are
-// of one provider.
+// checkPools reports static machines and several providers, and returns whether a
+// single provider has all pools.
 func (c *capiCheck) checkPools() bool {
 	sound := true
 	providers := map[string]bool{}
@@ -128,7 +121,7 @@ func (c *capiCheck) checkPools() bool {
 		case c.m.Spec.FindStaticPool(use.name) != nil:
 			c.addf(use.path, "use a pool whose machines a cloud makes", "pool %s is static: Cluster API makes machines, and takes none that exist", use.name)
 			sound = false
-		default: // it was reported
+		default: // already reported
 			sound = false
 		}
 	}
@@ -141,8 +134,8 @@ func (c *capiCheck) checkPools() bool {
 	return sound && c.provider != nil
 }
 
-// checkProvider reports a provider whose machines Cluster API does not make, or not with its Secret. It
-// returns whether they are made.
+// checkProvider reports a provider that Cluster API cannot use, and returns whether it
+// can.
 func (c *capiCheck) checkProvider(settings capiSettings) bool {
 	p := c.provider
 	at := slices.IndexFunc(c.m.Spec.Providers, func(o claudie.Provider) bool { return o.Name == p.Name })
@@ -173,8 +166,8 @@ func (c *capiCheck) checkProvider(settings capiSettings) bool {
 	return true
 }
 
-// unrendered are the types of providers that Cluster API knows in some way, and why no clusters of theirs
-// are rendered for it; hint is what to do, if that is more than another provider.
+// unrendered are known types of providers that are not rendered, with reasons and hints
+// other than to use another provider.
 var unrendered = map[string]struct{ reason, hint string }{
 	"azure":    {reason: "Cluster API's provider for Azure needs the client, the tenant and the subscription in its objects in clear, and a manifest has them in a Secret only"},
 	"oci":      {reason: "Cluster API's provider for Oracle Cloud needs the compartment in its objects in clear, and a manifest has it in a Secret only"},
@@ -185,7 +178,7 @@ var unrendered = map[string]struct{ reason, hint string }{
 	},
 }
 
-// missingKeys returns the keys that the Secret of the provider needs, and is known not to have.
+// missingKeys returns the required keys that the Secret is known to lack.
 func (c *capiCheck) missingKeys(secret string) []string {
 	i := slices.IndexFunc(c.model.Clusters.Credentials, func(o *model.Credential) bool { return o.Path() == secret })
 	if i < 0 || c.model.Clusters.Credentials[i].Keys == nil {
@@ -196,7 +189,8 @@ func (c *capiCheck) missingKeys(secret string) []string {
 	})
 }
 
-// checkRegions reports pools in regions that have no network in common, and zones that cannot be chosen.
+// checkRegions reports regions without a common network, and zones that cannot be
+// chosen.
 func (c *capiCheck) checkRegions() {
 	var first, external *poolUse
 	uses := c.uses()
@@ -206,7 +200,7 @@ func (c *capiCheck) checkRegions() {
 		field := func(key string) []any { return []any{"nodePools", "dynamic", use.i, "providerSpec", key} }
 		network := c.cloud.network(spec.Region)
 		switch {
-		case spec.Region == "": // it was reported
+		case spec.Region == "": // already reported
 		case network == "":
 			c.addf(field("region"), "choose "+strings.Join(slices.Sorted(maps.Keys(hetznerZones)), ", "), "pool %s: the region %s is not known", use.name, spec.Region)
 		case first == nil:
@@ -231,7 +225,6 @@ func (c *capiCheck) checkRegions() {
 	}
 }
 
-// checkMachines reports what the machines of pools cannot have.
 func (c *capiCheck) checkMachines() {
 	for _, use := range c.uses() {
 		p := use.dynamic
@@ -265,7 +258,6 @@ func (c *capiCheck) checkMachines() {
 	}
 }
 
-// checkControlPlane reports control nodes that one KubeadmControlPlane cannot have.
 func (c *capiCheck) checkControlPlane() {
 	path := c.path("pools", "control")
 	if n := len(c.u.Pools.Control); n != 1 {
@@ -286,7 +278,7 @@ func (c *capiCheck) checkControlPlane() {
 	}
 }
 
-// checkRest reports load balancers and proxies, which Cluster API does not have.
+// checkRest reports load balancers and proxies, which Cluster API lacks.
 func (c *capiCheck) checkRest() {
 	for _, lb := range c.u.LoadBalancers {
 		i := slices.IndexFunc(c.m.Spec.LoadBalancers.Clusters, func(o claudie.LoadBalancer) bool { return o.Name == lb.Name })
@@ -297,7 +289,7 @@ func (c *capiCheck) checkRest() {
 	}
 }
 
-// checkNames reports clusters and pools whose objects would have one name.
+// checkNames reports clusters and pools with conflicting object names.
 func (c *capiCheck) checkNames() {
 	if c.taken == nil {
 		c.taken = map[string]string{}
@@ -316,7 +308,6 @@ func (c *capiCheck) checkNames() {
 	}
 }
 
-// labelDomain returns the domain of a label; "" if it has none.
 func labelDomain(key string) string {
 	domain, _, there := strings.Cut(key, "/")
 	if !there {
@@ -327,13 +318,11 @@ func labelDomain(key string) string {
 
 func isBelow(domain, of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
 
-// isSyncedLabel reports whether Cluster API puts a label of machines on their nodes.
 func isSyncedLabel(key string) bool {
 	domain := labelDomain(key)
 	return domain == "node-role.kubernetes.io" || isBelow(domain, "node-restriction.kubernetes.io") || isBelow(domain, "node."+capiCoreGroup)
 }
 
-// isKubeletLabel reports whether a node may register with a label.
 func isKubeletLabel(key string) bool {
 	domain := labelDomain(key)
 	if !isBelow(domain, "kubernetes.io") && !isBelow(domain, "k8s.io") {

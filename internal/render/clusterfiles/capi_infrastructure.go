@@ -9,41 +9,36 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
-// infrastructure is how Cluster API makes machines in one cloud.
 type infrastructure struct {
 	apiVersion                string
 	clusterKind, templateKind string
-	// newCluster and newMachine return the specs of what the machines of a cluster share, and of a
-	// machine.
-	newCluster func(*capiCluster) fields
-	newMachine func(c *capiCluster, p *claudie.DynamicPool, compute bool) fields
-	// newIdentity returns the object by which clusters use the Secret of their provider; nil if the
-	// object of a cluster names the Secret.
+	newCluster                func(*capiCluster) fields
+	newMachine                func(c *capiCluster, p *claudie.DynamicPool, compute bool) fields
+	// newIdentity returns the object that refers to the provider's Secret; nil if the
+	// cluster object does.
 	newIdentity func(*capiCluster) any
-	// failureDomain returns where the machines of a compute pool are; "" for anywhere.
+	// failureDomain returns the zone of a compute pool; "" for any.
 	failureDomain func(*claudie.DynamicPool) string
-	// nodeName and providerID are those of a node, in the terms of cloud-init; "" if the machine knows
-	// them.
+	// nodeName and providerID are cloud-init terms; "" if the machine knows them.
 	nodeName, providerID string
-	// network returns the networks that the regions of a cluster must have in common.
+	// network returns the network that a cluster's regions must share.
 	network func(region string) string
 
-	// secretNamespace is that of the Secret of a provider; "" for the namespace of the manifest, and
-	// anyNamespace for any.
-	secretNamespace string
-	// secretKeys are those that the Secret needs beside Claudie's.
-	secretKeys []string
-	// needsProject, spot, disks and gpus are what the machines need, or can have.
+	// secretNamespace is the namespace of a provider's Secret, "" for the manifest's,
+	// or anyNamespace.
+	secretNamespace                 string
+	secretKeys                      []string
 	needsProject, spot, disks, gpus bool
-	// needsExternalNetwork has all pools name the network by which the cluster is reached.
+	// needsExternalNetwork requires pools to name the network of the cluster's
+	// endpoint.
 	needsExternalNetwork bool
-	// zonedControl is true if the zone of control nodes can be chosen.
+	// zonedControl means that control nodes can have a zone.
 	zonedControl bool
 }
 
 const anyNamespace = "*"
 
-// infrastructures are those that are rendered, by the type of the provider.
+// infrastructures are the rendered clouds by type of provider.
 var infrastructures = map[string]*infrastructure{
 	"aws": {
 		apiVersion: capiInfrastructureGroup + "/v1beta2", clusterKind: "AWSCluster", templateKind: "AWSMachineTemplate",
@@ -85,7 +80,7 @@ func newAWSCluster(c *capiCluster) fields {
 	}
 }
 
-// identityName returns the name of the identity of the provider: identities are in no namespace.
+// identityName is unique, since identities have no namespace.
 func (c *capiCluster) identityName() string {
 	return stack.SafeName(c.manifest.Project() + "-" + c.provider.Name)
 }
@@ -116,8 +111,8 @@ func newAWSMachine(_ *capiCluster, p *claudie.DynamicPool, compute bool) fields 
 	return machine
 }
 
-// writtenDisk returns the size of the disk that the compute nodes of a pool have beside their root; 0 for
-// none. Unlike Claudie, whose storage needs one, it is made only if it is written.
+// writtenDisk returns the size of the additional disk of compute nodes; 0 for none.
+// Claudie's storage always has one, Cluster API only a written one.
 func writtenDisk(p *claudie.DynamicPool, compute bool) int {
 	if !compute || p.StorageDiskSize == nil {
 		return 0
@@ -162,7 +157,6 @@ func newGCPMachine(c *capiCluster, p *claudie.DynamicPool, compute bool) fields 
 	return machine
 }
 
-// hetznerZones are the networks of Hetzner's regions.
 var hetznerZones = map[string]string{
 	"fsn1": "eu-central", "nbg1": "eu-central", "hel1": "eu-central", "ash": "us-east", "hil": "us-west", "sin": "ap-southeast",
 }
@@ -186,7 +180,7 @@ func newHetznerMachine(_ *capiCluster, p *claudie.DynamicPool, _ bool) fields {
 	return fields{"type": p.ServerType, "imageName": p.Image}
 }
 
-// openStackCloud is the cloud of clouds.yaml that clusters are made in.
+// openStackCloud is the name of the cloud in clouds.yaml.
 const openStackCloud = "openstack"
 
 func newOpenStackCluster(c *capiCluster) fields {
@@ -211,7 +205,6 @@ func newOpenStackMachine(_ *capiCluster, p *claudie.DynamicPool, compute bool) f
 	return machine
 }
 
-// renderedClouds returns the types of providers that are rendered, sorted.
 func renderedClouds() []string {
 	var all []string
 	for name := range infrastructures {

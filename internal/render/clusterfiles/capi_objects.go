@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// The groups of Cluster API, and the version of their objects. References between objects name a group
-// and no version.
+// The groups and version of Cluster API. References between objects have a group and no
+// version.
 const (
 	capiCoreGroup           = "cluster.x-k8s.io"
 	capiControlPlaneGroup   = "controlplane." + capiCoreGroup
@@ -30,17 +30,14 @@ const (
 	configTemplateKind = "KubeadmConfigTemplate"
 )
 
-// The networks of pods and of services, as in clusters that Claudie makes.
+// The networks of pods and services are those of Claudie's clusters.
 const (
 	podNetwork     = "10.244.0.0/16"
 	serviceNetwork = "10.96.0.0/12"
 )
 
-// fields are those of a part of an object.
 type fields = map[string]any
 
-// newObjects returns the objects of a cluster: the Cluster with its infrastructure, the control plane, and
-// the deployments of its machines.
 func (c *capiCluster) newObjects() []any {
 	network := fields{
 		"pods":     fields{"cidrBlocks": []string{podNetwork}},
@@ -69,14 +66,14 @@ func (c *capiCluster) newObjects() []any {
 	return all
 }
 
-// isNamed reports whether an object is a template: templates with one name are the same.
+// isNamed reports whether o is the same template: equal names mean equal content.
 func isNamed(o any, template kubeobject.Object[fields]) bool {
 	other, ok := o.(kubeobject.Object[fields])
 	return ok && other.Kind == template.Kind && other.Metadata.Name == template.Metadata.Name
 }
 
-// newObject returns an object of the cluster. Flux does not delete it: it goes with the Cluster, which
-// owns it. To delete the infrastructure before the Cluster would leave machines behind.
+// newObject disables pruning by Flux, since the owning Cluster deletes the object.
+// Deleting infrastructure before the Cluster would leave machines behind.
 func (c *capiCluster) newObject(apiVersion, kind, name string, spec fields) kubeobject.Object[fields] {
 	return kubeobject.Object[fields]{APIVersion: apiVersion, Kind: kind, Spec: spec, Metadata: kubeobject.Metadata{
 		Name: name, Namespace: c.manifest.Namespace,
@@ -85,8 +82,8 @@ func (c *capiCluster) newObject(apiVersion, kind, name string, spec fields) kube
 	}}
 }
 
-// newTemplate returns a template. It is never changed: machines are replaced when they are made by
-// another one, whose name has another hash.
+// newTemplate has a hash in the name, since templates never change. Another template
+// replaces the machines.
 func (c *capiCluster) newTemplate(apiVersion, kind, name string, spec fields) kubeobject.Object[fields] {
 	content, _ := json.Marshal([]any{apiVersion, spec}) // maps of texts, numbers and lists always encode
 	sum := sha256.Sum256(content)
@@ -97,24 +94,20 @@ func (c *capiCluster) newMachineTemplate(name string, p *claudie.DynamicPool, co
 	return c.newTemplate(c.cloud.apiVersion, c.cloud.templateKind, name, c.cloud.newMachine(c, p, compute))
 }
 
-// newConfigTemplate returns how the nodes of a compute pool join the cluster.
 func (c *capiCluster) newConfigTemplate(p *claudie.DynamicPool) kubeobject.Object[fields] {
 	return c.newTemplate(capiBootstrapGroup+"/"+capiVersion, configTemplateKind, c.Name+"-"+p.Name, fields{
 		"joinConfiguration": fields{"nodeRegistration": c.newRegistration(p, "compute", newTaints(p))},
 	})
 }
 
-// newRef returns a reference to an object of the cluster.
 func newRef(group, kind, name string) fields {
 	return fields{"apiGroup": group, "kind": kind, "name": name}
 }
 
 func (c *capiCluster) controlPlaneName() string { return c.Name + "-control-plane" }
 
-// kubernetesVersion returns the version as Cluster API writes it.
 func (c *capiCluster) kubernetesVersion() string { return "v" + strings.TrimPrefix(c.Version, "v") }
 
-// newControlPlane returns what makes the control nodes.
 func (c *capiCluster) newControlPlane(template string) kubeobject.Object[fields] {
 	taints := append([]fields{{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}}, newTaints(c.control)...)
 	registration := c.newRegistration(c.control, "control", taints)
@@ -132,8 +125,8 @@ func (c *capiCluster) newControlPlane(template string) kubeobject.Object[fields]
 	})
 }
 
-// newDeployment returns what makes the nodes of a compute pool. The number of nodes is not written if an
-// autoscaler sets it. Flux deletes the deployment of a pool that is removed.
+// newDeployment omits the number of nodes if an autoscaler sets it. Flux deletes
+// deployments of removed pools.
 func (c *capiCluster) newDeployment(p *claudie.DynamicPool, machines, config string) kubeobject.Object[fields] {
 	name := c.Name + "-" + p.Name
 	selected := map[string]string{capiClusterLabel: c.Name, capiDeploymentLabel: name}
@@ -167,7 +160,6 @@ func (c *capiCluster) newDeployment(p *claudie.DynamicPool, machines, config str
 
 func newArg(name, value string) fields { return fields{"name": name, "value": value} }
 
-// newRegistration returns how kubeadm registers the nodes of a pool.
 func (c *capiCluster) newRegistration(p *claudie.DynamicPool, role string, taints []fields) fields {
 	var labels []string
 	all := c.newNodeLabels(p, role)
@@ -188,8 +180,8 @@ func (c *capiCluster) newRegistration(p *claudie.DynamicPool, role string, taint
 	return registration
 }
 
-// newNodeLabels returns the labels that the nodes of a pool register with: those that Claudie gives its
-// nodes, but for those of the cloud, which its controller manager sets, and those of the pool.
+// newNodeLabels returns Claudie's node labels and those of the pool. The cloud's
+// controller manager sets the cloud labels.
 func (c *capiCluster) newNodeLabels(p *claudie.DynamicPool, role string) map[string]string {
 	labels := map[string]string{
 		"claudie.io/nodepool": p.Name, "claudie.io/provider": c.provider.Type,
@@ -206,7 +198,7 @@ func (c *capiCluster) newNodeLabels(p *claudie.DynamicPool, role string) map[str
 	return labels
 }
 
-// spotKey is the label and the taint of nodes that a cloud may take away.
+// spotKey is a label and a taint.
 const spotKey = "claudie.io/spot"
 
 func newTaints(p *claudie.DynamicPool) []fields {
@@ -224,8 +216,8 @@ func newTaints(p *claudie.DynamicPool) []fields {
 	return all
 }
 
-// newNodeMetadata returns what Cluster API itself puts on the nodes of a pool, without replacing them:
-// labels that kubelets must not set, and annotations.
+// newNodeMetadata returns what Cluster API sets without replacing nodes: annotations,
+// and labels that kubelets must not set.
 func newNodeMetadata(p *claudie.DynamicPool) fields {
 	meta, labels := fields{}, map[string]string{}
 	for key, value := range p.Labels {

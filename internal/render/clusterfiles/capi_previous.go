@@ -11,16 +11,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// checkProtected reports clusters of Cluster API that are removed while Flux keeps them: the annotation on
-// a Cluster that is there decides, and not the one of the commit that removes it. It would go on, and
-// nothing would say that it exists.
+// checkProtected reports removed clusters that Flux keeps. The annotation on the
+// existing Cluster decides, not the one in the removing commit, so the cluster would
+// continue without a description.
 func checkProtected(m *model.Model, current *provision.State, previous tree.Tree) problem.List {
 	manifest := findWritten(m, current)
 	if manifest == nil || current.Executor != clusters.CAPI {
 		return nil
 	}
 	if manifest.Annotations[model.DecommissionAnnotation] != "true" {
-		return nil // that they are removed is reported
+		return nil // the removal is reported elsewhere
 	}
 	var problems problem.List
 	for _, c := range current.Spec.Kubernetes.Clusters {
@@ -33,16 +33,14 @@ func checkProtected(m *model.Model, current *provision.State, previous tree.Tree
 	return problems
 }
 
-// isProtected reports whether Flux keeps a cluster of Cluster API that is in the files of a manifest, and
-// whether it is there at all.
 func isProtected(files tree.Tree, cluster string) (protected, there bool) {
 	file, there := files.Lookup(path.Join(clustersFolder, clusterFile(cluster)))
 	object, _, _ := strings.Cut(string(file.Data), "\n---\n")
 	return there && strings.Contains(object, pruneAnnotation+": "+pruneDisabled), there
 }
 
-// FindReleased returns which of some clusters of Cluster API Flux keeps as the files of a manifest were, and no
-// longer as they are now: the next change may remove them.
+// FindReleased returns the clusters of Cluster API that Flux kept and no longer keeps:
+// the next change may remove them.
 func FindReleased(clusters []string, old, new tree.Tree) []string {
 	var released []string
 	for _, name := range clusters {
@@ -55,5 +53,4 @@ func FindReleased(clusters []string, old, new tree.Tree) []string {
 	return released
 }
 
-// clusterFile returns the file with the objects of a cluster.
 func clusterFile(name string) string { return "cluster-" + name + ".yaml" }

@@ -1,17 +1,15 @@
-// Package clusterfiles renders the clusters that an environment provisions: the objects that a
-// management cluster with Flux and Claudie makes them with.
+// Package clusterfiles renders the clusters that an environment provisions: the objects
+// that a management cluster with Flux and Claudie makes them with.
 //
-// The files of a manifest are in clusters/<executor>/<namespace>-<name>. For Claudie, in flux.yaml are the Flux
-// Kustomizations of what is beside it, each after the one before: credentials, the manifest, the
-// kubeconfigs of its clusters under fixed names, and the cluster types of the clusters. In lock.yaml is
-// what the clusters are, for the plan of the next change; in plan.yaml is the plan that led to it, once the
-// previous output is known.
+// A manifest is in clusters/<executor>/<namespace>-<name>. For Claudie, flux.yaml has
+// Flux Kustomizations that apply, in order, credentials, the manifest, kubeconfigs
+// under fixed names, and cluster types. lock.yaml has the state of the clusters for the
+// next plan, and plan.yaml the plan to this state.
 //
-// What the package keeps true:
-//   - Credentials are applied, and ready, before the manifest: Claudie's admission refuses it otherwise.
-//   - What SOPS encrypted is passed on byte for byte.
-//   - No object of a manifest is ever replaced by force: for Claudie that is to destroy the clusters. A
-//     manifest that is no longer rendered stays on the management cluster unless it is decommissioned.
+// Credentials are ready before the manifest, since Claudie's admission requires them.
+// SOPS files stay byte for byte. Objects of a manifest are never replaced by force,
+// because that makes Claudie destroy the clusters. A manifest that is no longer
+// rendered stays on the management cluster unless it is decommissioned.
 package clusterfiles
 
 import (
@@ -34,8 +32,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// Folder is the folder of clusters in the output. No cluster type of an environment that provisions
-// clusters can have this name.
+// Folder is the folder of clusters in the output, and no name for a cluster type then.
 const Folder = "clusters"
 
 const (
@@ -47,8 +44,7 @@ const (
 	kubeconfigsFolder = "30-kubeconfigs"
 )
 
-// Render returns the files of all manifests of a model: none if there are no manifests, or if a problem
-// stops the environment.
+// Render returns the files of all manifests; none if a problem stops the environment.
 func Render(m *model.Model) (tree.Tree, problem.List) {
 	manifests, problems := clusters.Resolve(m)
 	if len(manifests) == 0 {
@@ -71,26 +67,25 @@ func Render(m *model.Model) (tree.Tree, problem.List) {
 	return files, r.problems
 }
 
-// renderer collects the files of the manifests of one model.
 type renderer struct {
 	model    *model.Model
 	source   model.StackSource
 	builder  tree.Builder
 	problems problem.List
 	follow   following
-	taken    map[string]string // the names of objects of Cluster API, with what has them
+	taken    map[string]string // names of Cluster API objects and their owners
 }
 
-// following is what the previous output has to do with the manifests, by their paths; nothing if they are
-// rendered as they are written.
+// following is what the previous output adds, by path of the manifest; empty if
+// manifests are rendered as written.
 type following struct {
 	states  map[string]provision.State
 	kept    map[string]kept
 	leaving map[string][]*leavingPart
-	before  map[string]*previousManifest // of those that are carried out in phases
-	// detaching are the attachments of clusters that go from manifests that are carried out in phases.
+	before  map[string]*previousManifest // of manifests with phases
+	// detaching are attachments of removed clusters, of manifests with phases.
 	detaching map[string][]attachment
-	held      []*previousManifest // that stay as they are: of files that were deleted, or until clusters are detached
+	held      []*previousManifest // unchanged manifests: with deleted files, or until clusters are detached
 }
 
 func newRenderer(m *model.Model) *renderer {
@@ -99,7 +94,6 @@ func newRenderer(m *model.Model) *renderer {
 	}}
 }
 
-// renderManifests returns the files of manifests, and of those that are held.
 func (r *renderer) renderManifests(manifests []*clusters.Manifest) tree.Tree {
 	var listed []string
 	isHeld := func(m *clusters.Manifest) bool {
@@ -129,7 +123,7 @@ func (r *renderer) renderManifests(manifests []*clusters.Manifest) tree.Tree {
 	return r.builder.Tree()
 }
 
-// forceAnnotation has Flux delete and make an object again that cannot be changed.
+// forceAnnotation makes Flux recreate an object that cannot be changed.
 const (
 	fluxGroup       = "kustomize.toolkit.fluxcd.io"
 	forceAnnotation = fluxGroup + "/force"
@@ -137,9 +131,8 @@ const (
 	pruneDisabled   = "disabled"
 )
 
-// checkManifest reports what a manifest asks for and cannot be rendered.
 func (r *renderer) checkManifest(m *clusters.Manifest) {
-	if check := executors[m.Executor].check; check != nil { // that there is no such executor was reported
+	if check := executors[m.Executor].check; check != nil { // an unknown executor was reported
 		check(r, m)
 	}
 	for _, key := range []string{fluxGroup + "/reconcile", fluxGroup + "/ssa"} {
@@ -152,19 +145,16 @@ func (r *renderer) checkManifest(m *clusters.Manifest) {
 	}
 }
 
-// executor renders the manifests that one of the programs that make clusters carries out.
+// executor renders manifests for a program that makes clusters. check may be nil.
 type executor struct {
-	// check reports what the executor cannot do; nil if it takes what Claudie takes.
 	check func(*renderer, *clusters.Manifest)
-	// render adds the files of a manifest to a folder: its objects, and fluxFile. What is rendered now of
-	// the manifest is in renderer.findState.
+	// render adds the objects and fluxFile. renderer.findState has the state to render.
 	render func(r *renderer, folder string, m *clusters.Manifest)
-	// phased is set if the executor carries out what it is given in no order of its own, so that it is
-	// given one phase after the other: see [provision.NextStage].
+	// phased executors have no order of their own and get one phase at a time: see
+	// [provision.NextStage].
 	phased bool
 }
 
-// executors are those that there are, by the name that the annotation has.
 var executors = map[string]executor{
 	clusters.Claudie: {render: (*renderer).renderClaudie},
 	clusters.CAPI:    {check: (*renderer).checkCAPI, render: (*renderer).renderCAPI},
@@ -174,7 +164,6 @@ var executors = map[string]executor{
 // FolderOf returns the folder of a manifest in the output.
 func FolderOf(m *clusters.Manifest) string { return path.Join(Folder, m.Executor, m.Project()) }
 
-// renderManifest adds the files of a manifest, with the lock that all executors have.
 func (r *renderer) renderManifest(m *clusters.Manifest) {
 	folder := FolderOf(m)
 	state, err := r.findState(m)
@@ -189,8 +178,8 @@ func (r *renderer) renderManifest(m *clusters.Manifest) {
 	r.reportUnrendered(m.Subject(), err)
 }
 
-// bindAsIn gives the clusters of a manifest the cluster types that they have in a state of it: in a phase,
-// one that is to be attached may not be so yet, and one that is removed is attached until it is detached.
+// bindAsIn binds clusters to the cluster types of the state: during a rollout,
+// attachment may be pending and detachment may not have happened.
 func (r *renderer) bindAsIn(m *clusters.Manifest, state *provision.State) *clusters.Manifest {
 	for _, u := range m.Units {
 		clusterType := state.ClusterTypes[u.Name]
@@ -208,7 +197,6 @@ func (r *renderer) bindAsIn(m *clusters.Manifest, state *provision.State) *clust
 	return m
 }
 
-// renderClaudie adds the objects that Claudie carries a manifest out by.
 func (r *renderer) renderClaudie(folder string, m *clusters.Manifest) {
 	given := r.renderCredentials(path.Join(folder, credentialsFolder), m)
 	r.addObject(path.Join(folder, manifestFolder, manifestFile), newInputManifest(m))
@@ -217,9 +205,8 @@ func (r *renderer) renderClaudie(folder string, m *clusters.Manifest) {
 	r.addObjects(path.Join(folder, fluxFile), r.newKustomizations(folder, m, given))
 }
 
-// findState returns the state of a manifest that is rendered now. Unless it follows from the previous
-// output, the endpoints of its API servers are those that it would be made with: it is a function of what
-// is written, and of nothing before it.
+// findState returns the state to render. Unless it follows from the previous output,
+// endpoints are those of a new cluster: it depends on the written manifest only.
 func (r *renderer) findState(m *clusters.Manifest) (provision.State, error) {
 	state, follows := r.follow.states[m.Path()]
 	if !follows {
@@ -235,11 +222,11 @@ func (r *renderer) findState(m *clusters.Manifest) (provision.State, error) {
 	return state, err
 }
 
-// credentials is whether anything comes before a manifest, and whether SOPS encrypted any of it.
+// credentials reports whether credentials exist, and whether SOPS encrypted any.
 type credentials struct{ any, sealed bool }
 
-// renderCredentials adds what must be on the management cluster before the manifest: the Secrets that it
-// names, and its references to templates.
+// renderCredentials adds what must precede the manifest: Secrets and references to
+// templates.
 func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c credentials) {
 	var files []string
 	templates, refs := r.findReferences(m)
@@ -278,8 +265,8 @@ func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c cre
 	return c
 }
 
-// findReferences returns the references to templates that a manifest uses, and the Secrets that they and the
-// manifest name, as "namespace/name".
+// findReferences returns the used template references, and all Secrets as
+// "namespace/name".
 func (r *renderer) findReferences(m *clusters.Manifest) (templates map[string]*model.TemplateGitReference, secrets map[string]bool) {
 	templates, secrets = map[string]*model.TemplateGitReference{}, secretsOf(&m.Spec)
 	for _, t := range r.model.Clusters.Templates {
@@ -293,15 +280,14 @@ func (r *renderer) findReferences(m *clusters.Manifest) (templates map[string]*m
 	return templates, secrets
 }
 
-// CredentialFile returns the name of the file that provides a Secret, in the folder of credentials.
+// CredentialFile returns the name of a Secret's file in the folder of credentials.
 func CredentialFile(c *model.Credential) string {
 	return strings.ToLower(c.Kind) + "-" + c.Namespace + "-" + c.Name + ".yaml"
 }
 
-// IsCredentialFolder reports whether a folder of a manifest is that of its credentials.
+// IsCredentialFolder reports whether a manifest's folder is for credentials.
 func IsCredentialFolder(name string) bool { return name == credentialsFolder }
 
-// secretsOf returns the Secrets that a manifest names, as "namespace/name".
 func secretsOf(spec *claudie.Spec) map[string]bool {
 	refs := map[string]bool{}
 	for _, p := range spec.Providers {
@@ -322,8 +308,8 @@ func usesTemplates(spec *claudie.Spec, name string) bool {
 	})
 }
 
-// newInputManifest returns the manifest as it is applied. Flux removes it only if it is decommissioned; the
-// part of a split one only if its cluster is.
+// newInputManifest lets Flux remove the manifest only if it is decommissioned, and a
+// part only if it lost its cluster.
 func newInputManifest(m *clusters.Manifest) claudieObject {
 	annotations := withoutOwn(m.Annotations)
 	mayGo := m.Decommissioned
@@ -339,7 +325,6 @@ func newInputManifest(m *clusters.Manifest) claudieObject {
 	}
 }
 
-// withoutOwn returns annotations without those that are for Fairlead.
 func withoutOwn(annotations map[string]string) map[string]string {
 	kept := map[string]string{}
 	for key, value := range annotations {
@@ -350,7 +335,6 @@ func withoutOwn(annotations map[string]string) map[string]string {
 	return kept
 }
 
-// withoutNulls returns a node without the pairs whose value is null.
 func withoutNulls(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.Content = nil
@@ -367,10 +351,8 @@ func withoutNulls(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// addObject adds a file with one object.
 func (r *renderer) addObject(file string, o any) { r.addObjects(file, []any{o}) }
 
-// addObjects adds a file with objects.
 func (r *renderer) addObjects(file string, objects []any) {
 	text, err := yamldoc.Encode(objects...)
 	if err == nil {
@@ -385,13 +367,12 @@ func (r *renderer) reportUnrendered(what string, err error) {
 	}
 }
 
-// addKustomization adds the file that lists what Flux applies in a folder.
 func (r *renderer) addKustomization(folder string, resources []string) {
 	r.addObject(path.Join(folder, kubeobject.KustomizationFile), kubeobject.NewKustomization(resources))
 }
 
-// KubeconfigName returns the name of the Secret with the kubeconfig of a cluster, under the key value. It
-// is in the namespace of the GitRepository by which the management cluster reads the output.
+// KubeconfigName returns the name of the Secret with a cluster's kubeconfig, in its key
+// value. The Secret is in the namespace of the output's GitRepository.
 func KubeconfigName(m *clusters.Manifest, cluster string) string {
 	return stack.ShortenName(fmt.Sprintf("%s-%s-kubeconfig", m.Project(), cluster), maxName)
 }

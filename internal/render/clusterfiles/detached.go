@@ -14,18 +14,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// detachedFolder has a folder for each cluster that goes: what Flux applies to it instead of the folder of
-// its cluster type, and removes all of that for.
+// detachedFolder has a folder for each removed cluster, which replaces its cluster type
+// so that Flux removes all else.
 const detachedFolder = "40-detached"
 
-// attachment is the Kustomization of a previous output that applies something to a cluster.
+// attachment is a previous Kustomization that applies something to a cluster.
 type attachment struct {
 	cluster       string
 	kustomization fluxKustomization
-	detached      bool // all that it applied is to be removed
+	detached      bool // applies nothing any more
 }
 
-// findAttachments returns the attachments of clusters.
 func (b *previousManifest) findAttachments() []attachment {
 	var all []attachment
 	for k := range readKustomizations(b.files) {
@@ -41,7 +40,6 @@ func (b *previousManifest) findAttachments() []attachment {
 	return all
 }
 
-// findLeavingAttachments returns the attachments of the clusters that a manifest does not have any more.
 func (b *previousManifest) findLeavingAttachments(m *clusters.Manifest) []attachment {
 	return slices.DeleteFunc(b.findAttachments(), func(a attachment) bool { return m.Spec.FindCluster(a.cluster) != nil })
 }
@@ -50,8 +48,8 @@ func (b *previousManifest) detachedFolder(cluster string) string {
 	return path.Join(b.folder, detachedFolder, cluster)
 }
 
-// findDetaching returns what applies nothing any more to clusters that go, unless a manifest accepts that
-// what runs on them goes with them.
+// findDetaching returns the pending detachments, without those that the manifest does
+// not wait for.
 func (b *previousManifest) findDetaching(m *clusters.Manifest) []Carrier {
 	var all []Carrier
 	for _, a := range b.findLeavingAttachments(m) {
@@ -62,8 +60,8 @@ func (b *previousManifest) findDetaching(m *clusters.Manifest) []Carrier {
 	return all
 }
 
-// detachLeaving keeps a manifest as it was, apart from its clusters that go: what runs on them is removed
-// first, while they answer. It reports whether that is to be waited for.
+// detachLeaving holds a manifest while removed clusters are detached: workloads are
+// removed before the cluster. It reports whether to wait.
 func (f *follower) detachLeaving(m *clusters.Manifest, before *previousManifest) bool {
 	leaving := before.findLeavingAttachments(m)
 	isAttached := func(a attachment) bool { return !a.detached }
@@ -87,7 +85,7 @@ func (f *follower) areCarriedOut(all []Carrier) bool {
 	return !slices.ContainsFunc(all, func(c Carrier) bool { return !f.previous.IsCarriedOut(c) })
 }
 
-// awaitDetached notes that the clusters which go are destroyed after they are detached.
+// awaitDetached waits for detachment before destruction.
 func (f *follower) awaitDetached(m *clusters.Manifest, held *previousManifest) {
 	for _, c := range held.findDetaching(m) {
 		cluster := path.Base(c.Folders[0])
@@ -96,8 +94,6 @@ func (f *follower) awaitDetached(m *clusters.Manifest, held *previousManifest) {
 	}
 }
 
-// detach returns the files of a manifest of the previous output in a state without the cluster types of
-// clusters that go.
 func (r *renderer) detach(before *previousManifest, state *provision.State, leaving []attachment) tree.Tree {
 	alone := newRenderer(r.model)
 	isChanged := func(file string) bool {
@@ -127,9 +123,9 @@ func (r *renderer) detach(before *previousManifest, state *provision.State, leav
 	return alone.builder.Tree().Sub(before.folder)
 }
 
-// addDetached adds what is applied to a cluster that is detached, as kustomize refuses an empty folder, and
-// returns the Kustomization that applies it, and removes all else. It goes later without asking the
-// cluster, which is not there any more then.
+// addDetached adds the replacement of a cluster type; kustomize refuses an empty
+// folder. Its Kustomization orphans its objects, since the cluster may be destroyed
+// first.
 func (r *renderer) addDetached(manifest string, a attachment) *fluxKustomization {
 	folder := path.Join(manifest, detachedFolder, a.cluster)
 	r.addObject(path.Join(folder, "detached.yaml"), configMap{APIVersion: "v1", Kind: "ConfigMap", Data: map[string]string{"clusterType": "none"},

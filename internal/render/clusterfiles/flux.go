@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// maxName bounds the names of Kustomizations: they become the values of labels.
+	// maxName applies since names become label values.
 	maxName = kubename.MaxLabel
-	// createTimeout is how long Claudie may take: clusters are made in 20 to 40 minutes.
+	// createTimeout is generous: Claudie needs 20 to 40 minutes.
 	createTimeout = "90m"
-	// decryptionSecret is the Secret with the key of SOPS, as the guide to secrets names it.
+	// decryptionSecret has the SOPS key; the guide to secrets uses the name.
 	decryptionSecret = "sops-age"
 )
 
-// newKustomizations returns the Flux Kustomizations of a manifest in their order.
 func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given credentials) []any {
 	var all []any
 	var before []*kubeobject.Object[kustomizationSpec]
@@ -40,18 +39,19 @@ func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given 
 		return append(all, r.newClaudieAttachments(m, manifest)...)
 	}
 	kubeconfigs := r.newKustomization(stepName(m, "30-kubeconfigs"), path.Join(folder, kubeconfigsFolder), manifest)
-	kubeconfigs.Spec.Prune, kubeconfigs.Spec.Wait = true, leaving == 0 // Claudie removes what they are copies of
+	kubeconfigs.Spec.Prune, kubeconfigs.Spec.Wait = true, leaving == 0 // Claudie removes the originals
 	all = append(all, kubeconfigs)
 	return append(all, r.newClaudieAttachments(m, manifest)...)
 }
 
-// isCopied reports whether the kubeconfig of a cluster is copied to a Secret with a name that is known.
+// isCopied reports whether the kubeconfig is copied to a Secret with a predictable
+// name.
 func isCopied(m *clusters.Manifest, u *clusters.Unit) bool {
 	return m.Alias() != model.AliasRecordedID && (u.Binding == nil || u.Binding.ClusterID == "")
 }
 
-// newClaudieAttachments returns the Kustomizations that apply the folders of their cluster types to the
-// clusters of a manifest. That of a cluster whose id is known is beside the Secret that Claudie wrote.
+// newClaudieAttachments puts the Kustomization of a cluster with a known id next to
+// Claudie's Secret.
 func (r *renderer) newClaudieAttachments(m *clusters.Manifest, manifest *fluxKustomization) []any {
 	var all []any
 	for _, u := range m.Units {
@@ -68,8 +68,8 @@ func (r *renderer) newClaudieAttachments(m *clusters.Manifest, manifest *fluxKus
 	return all
 }
 
-// prepare returns the Kustomization that attaches a cluster, behind the one of what has to be on the cluster
-// before. That stays on the cluster as long as the cluster does: it may be what removes the rest.
+// prepare adds a Kustomization before the attachment. Its objects stay as long as the
+// cluster, since they may be what removes the rest.
 func (r *renderer) prepare(attachment *fluxKustomization, m *clusters.Manifest, u *clusters.Unit) []any {
 	if u.Binding.Prepare == "" {
 		return []any{attachment}
@@ -82,7 +82,7 @@ func (r *renderer) prepare(attachment *fluxKustomization, m *clusters.Manifest, 
 	return []any{&first, attachment}
 }
 
-// moveKustomization puts a Kustomization into another namespace than that of what it names.
+// moveKustomization changes the namespace but keeps references.
 func moveKustomization(k *fluxKustomization, namespace string) {
 	if k.Metadata.Namespace == namespace {
 		return
@@ -94,7 +94,6 @@ func moveKustomization(k *fluxKustomization, namespace string) {
 	k.Metadata.Namespace = namespace
 }
 
-// newCredentialsKustomization returns the Kustomization of the credentials of a manifest.
 func (r *renderer) newCredentialsKustomization(folder string, m *clusters.Manifest, given credentials) *kubeobject.Object[kustomizationSpec] {
 	k := r.newKustomization(stepName(m, "10-credentials"), path.Join(folder, credentialsFolder))
 	if given.sealed {
@@ -103,12 +102,10 @@ func (r *renderer) newCredentialsKustomization(folder string, m *clusters.Manife
 	return k
 }
 
-// stepName returns the name of a Kustomization of a manifest.
 func stepName(m *clusters.Manifest, step string) string {
 	return stack.ShortenName("im-"+m.Project()+"-"+step, maxName)
 }
 
-// newKustomization returns a Kustomization that applies a folder after others.
 func (r *renderer) newKustomization(name, folder string, after ...*kubeobject.Object[kustomizationSpec]) *kubeobject.Object[kustomizationSpec] {
 	k := &kubeobject.Object[kustomizationSpec]{
 		APIVersion: kubeobject.FluxKustomization, Kind: "Kustomization", Metadata: kubeobject.Metadata{Name: name, Namespace: r.source.Namespace},
@@ -123,9 +120,9 @@ func (r *renderer) newKustomization(name, folder string, after ...*kubeobject.Ob
 	return k
 }
 
-// newHealth returns when a manifest counts as carried out: when its clusters, and no others, are done.
-// Claudie has no conditions; what it is at work on, or could not do, is in texts. Before it looks at a
-// manifest it shows what was before, so that clusters are compared with those of the spec.
+// newHealth defines a finished manifest: its clusters, and no others, are done. Claudie
+// reports work and errors in texts. Until it reads a manifest it reports the old state,
+// so clusters are compared with the spec.
 func newHealth() kubeobject.HealthExpr {
 	const (
 		written  = "has(spec.kubernetes) && has(spec.kubernetes.clusters)"
@@ -141,8 +138,7 @@ func newHealth() kubeobject.HealthExpr {
 	}
 }
 
-// newAttachment returns the Kustomization that applies the folder of its cluster type to a new cluster.
-// It waits for the Secret with the kubeconfig by trying again.
+// newAttachment retries until the kubeconfig Secret exists.
 func (r *renderer) newAttachment(m *clusters.Manifest, u *clusters.Unit, after ...*kubeobject.Object[kustomizationSpec]) *kubeobject.Object[kustomizationSpec] {
 	k := r.newKustomization(attachmentName(m.Project(), u.Name), u.Binding.ClusterType, after...)
 	k.Spec.Prune, k.Spec.Wait = true, false

@@ -20,38 +20,34 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// Carrier is what carries out a manifest of the previous output: when the clusters report the
-// Kustomizations as ready, at a commit in which the folders are as they are now, it is done.
+// Carrier is the carrier of a manifest: it is done once the clusters report its
+// Kustomizations as ready at a commit with the same folders.
 type Carrier struct {
 	Manifest string // "namespace/name"
-	// Namespace and Kustomizations name the objects of Flux on the management cluster.
+	// Namespace and Kustomizations name Flux objects on the management cluster.
 	Namespace      string
 	Kustomizations []string
 	Folders        []string
 }
 
-// Previous is the output that clusters have, and how far they have got with it.
+// Previous is the output that clusters have, and their progress.
 type Previous struct {
 	Tree tree.Tree
-	// Intact is the last output that nobody edited; the zero one if that is Tree, or none is known.
+	// Intact is the last unedited output; zero if it is Tree or unknown.
 	Intact Intact
-	// TemplateHash returns the hash of a revision of a repository of templates; "" if it is not known. nil knows
-	// none.
+	// TemplateHash returns the hash of a template revision, or "" if unknown. It may be
+	// nil.
 	TemplateHash func(url, revision string) string
-	// IsCarriedOut reports whether the clusters have carried out a manifest as it is in Tree.
+	// IsCarriedOut reports whether clusters applied a manifest as in Tree.
 	IsCarriedOut func(Carrier) bool
 
-	edited map[string]string // what somebody did to folders of Tree that are as in Intact now
+	edited map[string]string // edits of folders that were restored from Intact
 }
 
-// FollowPrevious compares the rendered output with the previous one. It returns the output with what must
-// outlive a change: the credentials and the kubeconfigs by which clusters are destroyed, manifests whose
-// files were deleted, and pools that are in use until others have taken their place; and with the plan of
-// each manifest, which leads from the previous output to this one. It returns what it waits for, and
-// reports what must not be merged as it is; see [CheckPrevious].
-//
-// What is kept is made from the previous output and the model: made again from the output that has it, it
-// is the same.
+// FollowPrevious adds to the rendered output what must outlive a change: credentials
+// and kubeconfigs for destruction, manifests with deleted files, pools in use, and
+// plans. It returns what it waits for, and reports what must not be merged; see
+// [CheckPrevious]. Applied to its own output, it returns the same.
 func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree.Tree, []Carrier, problem.List) {
 	problems := previous.restore(m)
 	before, more := readManifests(m, previous)
@@ -80,7 +76,7 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 		output = withEntry(rendered, tree.Dir(Folder, f.renderer.renderManifests(manifests).Sub(Folder)))
 	}
 	problems = append(problems, f.problems...)
-	if f.renderer.problems.Stops() { // what rendering warns of it has reported before
+	if f.renderer.problems.Stops() { // warnings were reported before
 		problems = append(problems, f.renderer.problems...)
 	}
 	if problems.Stops() {
@@ -96,16 +92,14 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	return output, f.waiting, problems
 }
 
-// previousManifest is a manifest of the previous output.
 type previousManifest struct {
 	folder   string
 	files    tree.Tree
 	state    provision.State
-	restored bool // somebody edited it in the output
+	restored bool // somebody edited it
 }
 
-// readManifests returns the manifests of the previous output by their paths. What cannot be read is reported
-// by CheckPrevious.
+// readManifests skips unreadable manifests, which CheckPrevious reports.
 func readManifests(m *model.Model, previous Previous) (map[string]*previousManifest, problem.List) {
 	all := map[string]*previousManifest{}
 	var problems problem.List
@@ -124,16 +118,15 @@ func readManifests(m *model.Model, previous Previous) (map[string]*previousManif
 	return all, problems
 }
 
-// follower is one call of FollowPrevious.
 type follower struct {
 	previous  Previous
 	renderer  *renderer
-	manifests []*clusters.Manifest // all that are rendered
+	manifests []*clusters.Manifest // all rendered manifests
 	waiting   []Carrier
 	problems  problem.List
 }
 
-// follow finds what the previous output has of a manifest that is written again, and that must stay.
+// follow keeps what a written manifest still needs from the previous output.
 func (f *follower) follow(m *clusters.Manifest, before *previousManifest) {
 	if executors[m.Executor].phased {
 		f.enterStage(m, before)
@@ -144,7 +137,7 @@ func (f *follower) follow(m *clusters.Manifest, before *previousManifest) {
 	}
 	rendered := f.renderer.renderAlone(m, nil)
 	kept := f.findKept(m, before, rendered)
-	for _, u := range m.Units { // one that is not copied any more is still there
+	for _, u := range m.Units { // a kubeconfig that is no longer copied still exists
 		delete(kept.kubeconfigs, u.Name+".yaml")
 	}
 	if kept.isEmpty() {
@@ -166,7 +159,6 @@ func (f *follower) follow(m *clusters.Manifest, before *previousManifest) {
 	f.wait(carrier, "what is left is removed by another change after that", describeRemoval(kept))
 }
 
-// asksFor reports whether what carries the manifest out is the same in what is rendered now.
 func (b *previousManifest) asksFor(c Carrier, rendered tree.Tree) bool {
 	return !slices.ContainsFunc(c.Folders, func(folder string) bool {
 		folder = strings.TrimPrefix(folder, b.folder+"/")
@@ -174,7 +166,6 @@ func (b *previousManifest) asksFor(c Carrier, rendered tree.Tree) bool {
 	})
 }
 
-// describeRemoval returns what becomes of the clusters of a manifest.
 func describeRemoval(kept kept) string {
 	leaving := kept.clusters()
 	switch len(leaving) {
@@ -186,7 +177,6 @@ func describeRemoval(kept kept) string {
 	return "clusters " + text.Join(leaving, " and ") + " are destroyed; their kubeconfigs and the credentials stay"
 }
 
-// enterStage finds the phase of a manifest that is carried out in phases.
 func (f *follower) enterStage(m *clusters.Manifest, before *previousManifest) {
 	desired := provision.NewState(m.InputManifest, &f.renderer.model.Clusters)
 	carrier, err := before.findCarrier()
@@ -219,7 +209,7 @@ func (f *follower) enterStage(m *clusters.Manifest, before *previousManifest) {
 	}
 }
 
-// keepDeleted keeps a manifest whose file was deleted until the clusters report that it has none any more.
+// keepDeleted holds a manifest with a deleted file until its clusters are gone.
 func (f *follower) keepDeleted(before *previousManifest) {
 	carrier, err := before.findCarrier()
 	if err != nil {
@@ -233,7 +223,6 @@ func (f *follower) keepDeleted(before *previousManifest) {
 	f.wait(carrier, "restore the file to keep it", "its file was deleted; its objects stay")
 }
 
-// wait notes what the output waits for.
 func (f *follower) wait(c Carrier, hint, what string) {
 	f.waiting = append(f.waiting, c)
 	objects := make([]string, len(c.Kustomizations))
@@ -251,7 +240,7 @@ func (f *follower) reportUnread(before *previousManifest, err error) {
 		"%s of the output: %v", before.folder, err)
 }
 
-// renderAlone returns the files of one manifest as it is written; in a state of it, if one is given.
+// renderAlone renders one manifest, in state if not nil.
 func (r *renderer) renderAlone(m *clusters.Manifest, state *provision.State) tree.Tree {
 	alone := newRenderer(r.model)
 	if state != nil {
@@ -261,8 +250,8 @@ func (r *renderer) renderAlone(m *clusters.Manifest, state *provision.State) tre
 	return alone.builder.Tree().Sub(FolderOf(m))
 }
 
-// findCarrier returns what carries the manifest out: the Kustomizations that apply its folders, without
-// those of credentials and kubeconfigs, and of cluster types.
+// findCarrier returns the Kustomizations of the manifest, without credentials,
+// kubeconfigs and cluster types.
 func (b *previousManifest) findCarrier() (Carrier, error) {
 	c := Carrier{Manifest: b.state.Path()}
 	for k := range readKustomizations(b.files) {
@@ -280,7 +269,6 @@ func (b *previousManifest) findCarrier() (Carrier, error) {
 	return c, nil
 }
 
-// findValues returns the values with which the folder of its cluster type is applied to a cluster.
 func (b *previousManifest) findValues(cluster string) map[string]string {
 	for k := range readKustomizations(b.files) {
 		if k.Metadata.Name == attachmentName(path.Base(b.folder), cluster) && k.Spec.PostBuild != nil {
@@ -290,7 +278,7 @@ func (b *previousManifest) findValues(cluster string) map[string]string {
 	return nil
 }
 
-// readKustomizations yields the Kustomizations of Flux of a manifest, up to one that cannot be read.
+// readKustomizations yields Flux Kustomizations up to an unreadable one.
 func readKustomizations(files tree.Tree) iter.Seq[kubeobject.Object[kustomizationSpec]] {
 	return func(yield func(kubeobject.Object[kustomizationSpec]) bool) {
 		flux, _ := files.Lookup(fluxFile)

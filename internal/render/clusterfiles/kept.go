@@ -14,23 +14,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// sealedPrefix begins the names of files that SOPS encrypted.
+// sealedPrefix begins file names of SOPS files.
 const sealedPrefix = "secret-"
 
-// kept is what the previous output has of a manifest, and that stays though it is not written any more,
-// by the names of the files in their folders.
+// kept has previous files that stay, by name.
 type kept struct {
 	credentials, kubeconfigs map[string]tree.Entry
 }
 
-// findKept returns what the previous output has of a manifest and the rendered one has not.
 func (f *follower) findKept(m *clusters.Manifest, before *previousManifest, rendered tree.Tree) kept {
 	return kept{f.findKeptCredentials(m, before, rendered), missingFrom(rendered.Sub(kubeconfigsFolder), before.files.Sub(kubeconfigsFolder))}
 }
 
-// findKeptCredentials returns the files of credentials that the previous output has of a manifest and the rendered
-// one has not. A file is not kept if one of its Secrets comes from elsewhere now: both would write the Secret,
-// and the file has the old values. The Secrets themselves stay on the management cluster in any case.
+// findKeptCredentials omits files with a Secret that has another source now: both would
+// write it, and the file is outdated. The Secret itself stays on the management
+// cluster.
 func (f *follower) findKeptCredentials(m *clusters.Manifest, before *previousManifest, rendered tree.Tree) map[string]tree.Entry {
 	missing := missingFrom(rendered.Sub(credentialsFolder), before.files.Sub(credentialsFolder))
 	if len(missing) == 0 {
@@ -48,8 +46,8 @@ func (f *follower) findKeptCredentials(m *clusters.Manifest, before *previousMan
 	return missing
 }
 
-// isProvided reports whether a Secret is rendered from what is written for a manifest, or for another one, or
-// is on the management cluster anyway.
+// isProvided reports whether some manifest renders the Secret, or the management
+// cluster has it.
 func (f *follower) isProvided(m *clusters.Manifest, secret string) bool {
 	isWritten := slices.ContainsFunc(f.renderer.model.Clusters.Credentials, func(c *model.Credential) bool { return c.Path() == secret })
 	return slices.ContainsFunc(append(slices.Clone(f.manifests), m), func(m *clusters.Manifest) bool {
@@ -58,8 +56,8 @@ func (f *follower) isProvided(m *clusters.Manifest, secret string) bool {
 	})
 }
 
-// reportLeft reports an ExternalSecret of the previous output that stays on the management cluster beside what
-// provides its Secret now: Flux removes no credentials.
+// reportLeft warns of an ExternalSecret that stays next to its replacement, since Flux
+// removes no credentials.
 func (f *follower) reportLeft(m *clusters.Manifest, c *model.Credential) {
 	environment := f.renderer.model.Environment
 	f.problems.Warnf(problem.Pos{Layer: environment}, "Environment/"+environment,
@@ -67,7 +65,6 @@ func (f *follower) reportLeft(m *clusters.Manifest, c *model.Credential) {
 		"manifest %s: the ExternalSecret %s/%s stays on the management cluster, and goes on writing the Secret %s", m.Path(), c.Namespace, c.Name, c.Path())
 }
 
-// missingFrom returns the files of a folder that another one has not.
 func missingFrom(now, before tree.Tree) map[string]tree.Entry {
 	missing := map[string]tree.Entry{}
 	for _, e := range before.Entries() {
@@ -81,7 +78,6 @@ func missingFrom(now, before tree.Tree) map[string]tree.Entry {
 
 func (k kept) isEmpty() bool { return len(k.credentials)+len(k.kubeconfigs) == 0 }
 
-// clusters returns the clusters whose kubeconfigs are kept.
 func (k kept) clusters() []string {
 	var names []string
 	for _, file := range slices.Sorted(maps.Keys(k.kubeconfigs)) {
@@ -90,7 +86,6 @@ func (k kept) clusters() []string {
 	return names
 }
 
-// files returns the paths of all files that are kept.
 func (k kept) files() []string {
 	var files []string
 	for _, file := range slices.Sorted(maps.Keys(k.credentials)) {
@@ -102,7 +97,6 @@ func (k kept) files() []string {
 	return files
 }
 
-// addKept adds the files to a folder of the output, and returns their names.
 func (r *renderer) addKept(folder string, files map[string]tree.Entry) []string {
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {

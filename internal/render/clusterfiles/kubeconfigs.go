@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// outputsStore is the SecretStore that reads the namespace of Claudie.
+// outputsStore is the SecretStore for Claudie's namespace.
 const outputsStore = "claudie-outputs"
 
-// renderKubeconfigs adds what copies the kubeconfigs of clusters, whose Secrets Claudie names at random.
+// renderKubeconfigs copies kubeconfigs, since Claudie's Secrets have random names.
 func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
 	var files []string
 	for _, u := range m.Units {
@@ -36,9 +36,9 @@ func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
 	}
 }
 
-// FindRecopied returns which of some clusters of a manifest have their kubeconfig copied by something else: the Secret
-// that one of them owned goes with it, until the other one has made it anew. The files are those of the folder of
-// the manifest.
+// FindRecopied returns the clusters with another kind of kubeconfig copy. The old
+// copy's Secret is deleted with it, until the new one exists. The trees are the
+// manifest's folder.
 func FindRecopied(clusters []string, old, new tree.Tree) []string {
 	copier := func(files tree.Tree, cluster string) string {
 		e, _ := files.Lookup(path.Join(kubeconfigsFolder, cluster+".yaml"))
@@ -54,15 +54,13 @@ func FindRecopied(clusters []string, old, new tree.Tree) []string {
 	return all
 }
 
-// kubeconfigLabels returns the labels that Claudie gives the Secret with the kubeconfig of a cluster.
 func kubeconfigLabels(m *clusters.Manifest, u *clusters.Unit) map[string]string {
 	return map[string]string{"claudie.io/cluster": u.Name, "claudie.io/project": m.Project(), "claudie.io/output": "kubeconfig"}
 }
 
-// watchedLabels have Flux read a kubeconfig as soon as it changes.
+// watchedLabels make Flux react to changes of a kubeconfig.
 var watchedLabels = map[string]string{"reconcile.fluxcd.io/watch": "Enabled"}
 
-// newKubeconfigSecret returns the ExternalSecret that copies the kubeconfig of a cluster.
 func (r *renderer) newKubeconfigSecret(m *clusters.Manifest, u *clusters.Unit) kubeobject.Object[externalSecretSpec] {
 	name := KubeconfigName(m, u.Name)
 	return kubeobject.Object[externalSecretSpec]{
@@ -78,8 +76,8 @@ func (r *renderer) newKubeconfigSecret(m *clusters.Manifest, u *clusters.Unit) k
 	}
 }
 
-// newKubeconfigPolicy returns the policy by which Kyverno copies the kubeconfig of a cluster. Kyverno does
-// not let the rule of a policy match something else, so that the name has all that the rule has.
+// newKubeconfigPolicy has a name that covers the whole rule, since Kyverno rejects a
+// changed match in an existing rule.
 func (r *renderer) newKubeconfigPolicy(m *clusters.Manifest, u *clusters.Unit) kubeobject.Object[policySpec] {
 	secret := KubeconfigName(m, u.Name)
 	name := stack.ShortenName(r.source.Namespace+"-"+secret, maxName)

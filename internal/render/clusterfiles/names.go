@@ -7,9 +7,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 )
 
-// checkObjectNames reports manifests whose objects for Flux would have one name: names are put together from
-// those of a namespace, a manifest and a cluster, all of which may have hyphens. Flux would apply the folder
-// of one cluster to another one.
+// checkObjectNames reports manifests with a common Flux object name, possible since
+// namespace, manifest and cluster may contain hyphens. Flux would apply one cluster's
+// folder to another.
 func (r *renderer) checkObjectNames(manifests []*clusters.Manifest, files tree.Tree) {
 	first := map[string]*clusters.Manifest{}
 	for _, m := range manifests {
@@ -32,8 +32,7 @@ func (r *renderer) checkObjectNames(manifests []*clusters.Manifest, files tree.T
 	}
 }
 
-// kubeconfigSecret returns the Secret that is made for the kubeconfig of a cluster; "" if the executor does not
-// name it by manifest and cluster.
+// kubeconfigSecret returns "" if the name does not depend on manifest and cluster.
 func (r *renderer) kubeconfigSecret(m *clusters.Manifest, u *clusters.Unit) string {
 	switch {
 	case m.Executor == clusters.Claudie && isCopied(m, u):

@@ -7,11 +7,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// noneFile is in the folder of clusters after the last manifest is gone.
 const noneFile = "none.yaml"
 
-// renderNone returns the folder of clusters of an output that had manifests, and has none any more. Were
-// the folder gone, Flux could not build it: it would fail for ever, and remove nothing of what it applied.
+// renderNone returns the folder of clusters without any. If the folder disappeared,
+// Flux could not build it and would remove nothing.
 func (r *renderer) renderNone() tree.Tree {
 	r.addObject(path.Join(Folder, noneFile), configMap{
 		APIVersion: "v1", Kind: "ConfigMap", Data: map[string]string{"clusters": "none"},

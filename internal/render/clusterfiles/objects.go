@@ -6,15 +6,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// The types here are the parts of the objects of Flux, of the External Secrets Operator and of Kyverno that
-// are rendered; the tests hold them to the definitions of these projects.
+// These types have the rendered parts of Flux, External Secrets Operator and Kyverno
+// objects. Tests compare them with the definitions of these projects.
 
 const (
 	externalSecretAPI = "external-secrets.io/v1"
 	kyvernoAPI        = "kyverno.io/v1"
 )
 
-// claudieObject is an object of Claudie's, with its spec as it is written.
 type claudieObject = kubeobject.Object[*yaml.Node]
 
 type kustomizationSpec struct {
@@ -44,7 +43,7 @@ type kubeConfig struct {
 	SecretRef keyReference `yaml:"secretRef"`
 }
 
-// keyReference names a Secret, and the key in it; "" for Flux's own, value.
+// keyReference names a Secret and a key; "" means Flux's default, value.
 type keyReference struct {
 	Name string `yaml:"name"`
 	Key  string `yaml:"key,omitempty"`
@@ -83,7 +82,6 @@ type find struct {
 	Tags map[string]string `yaml:"tags"`
 }
 
-// policySpec is the spec of a ClusterPolicy of Kyverno.
 type policySpec struct {
 	Rules []policyRule `yaml:"rules"`
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
-// SummarizePlans returns all of an output that tofu-controller makes plans of: its stacks, and behind them
-// the manifests that it carries out.
+// SummarizePlans returns all that tofu-controller plans: stacks, then manifests.
 func SummarizePlans(output tree.Tree) ([]stackfiles.Summary, error) {
 	all, err := stackfiles.Summarize(output)
 	if err != nil {
@@ -24,8 +23,8 @@ func SummarizePlans(output tree.Tree) ([]stackfiles.Summary, error) {
 	return append(all, parts...), err
 }
 
-// SummarizeParts returns the parts of the manifests of an output that tofu-controller carries out. Each
-// manifest is summarized as the stack that a PlanApproval names: clusters/NAMESPACE-MANIFEST.
+// SummarizeParts returns the parts that tofu-controller runs. Each manifest is
+// summarized as the stack clusters/NAMESPACE-MANIFEST, as in PlanApprovals.
 func SummarizeParts(output tree.Tree) ([]stackfiles.Summary, error) {
 	var all []stackfiles.Summary
 	for _, manifest := range output.Sub(path.Join(Folder, clusters.Tofu)).Entries() {
@@ -38,13 +37,13 @@ func SummarizeParts(output tree.Tree) ([]stackfiles.Summary, error) {
 	return all, nil
 }
 
-// SummarizeManifest returns the parts of one manifest, whose folder in the output has these files: those
-// that tofu-controller carries out, and none for another executor.
+// SummarizeManifest returns the parts of one manifest in files; none for other
+// executors than tofu-controller.
 func SummarizeManifest(project string, files tree.Tree) (stackfiles.Summary, error) {
 	s := stackfiles.Summary{Stack: path.Join(Folder, project), Components: []stackfiles.ComponentSummary{}}
 	after := findPartOrder(files)
 	for _, e := range files.Sub(objectsFolder).Entries() {
-		if _, ok := e.Tree().Lookup(stackfiles.WaitFile); ok { // what it made is destroyed
+		if _, ok := e.Tree().Lookup(stackfiles.WaitFile); ok { // already destroyed
 			continue
 		}
 		var terraform *kubeobject.Object[tfobject.Spec]
@@ -65,9 +64,8 @@ func SummarizeManifest(project string, files tree.Tree) (stackfiles.Summary, err
 	return s, nil
 }
 
-// findPartOrder returns for each part the parts that must be ready before it, sorted.
 func findPartOrder(files tree.Tree) map[string][]string {
-	parts := map[string]string{} // by the names of their Kustomizations
+	parts := map[string]string{} // by Kustomization
 	for k := range readKustomizations(files) {
 		if path.Base(path.Dir(k.Spec.Path)) == objectsFolder && k.Spec.KubeConfig == nil {
 			parts[k.Metadata.Name] = path.Base(k.Spec.Path)
@@ -86,19 +84,18 @@ func findPartOrder(files tree.Tree) map[string][]string {
 	return after
 }
 
-// RenderedManifest is a manifest as an output has it.
+// RenderedManifest is a manifest in an output.
 type RenderedManifest struct {
 	State provision.State
-	// Edited is why nothing else of it is known: somebody edited or deleted its lock.
+	// Edited is set if the lock was edited or deleted; all else is then unknown.
 	Edited error
-	// Carriers are what carries the manifest out, and Parts are the Terraform objects among that; none if
-	// tofu-controller does not carry it out.
+	// Carriers carry the manifest out. Parts are its Terraform objects.
 	Carriers []Carrier
 	Parts    stackfiles.Summary
 }
 
-// findCarriers returns all that a manifest waits for: what carries it out, and what is detached from clusters.
-// Where the executor orders all else, the latter is waited for alone.
+// findCarriers returns what to wait for: the carrier, and detachments. Executors with
+// an order of their own wait for detachments alone.
 func (b *previousManifest) findCarriers() ([]Carrier, error) {
 	carrier, err := b.findCarrier()
 	if err != nil {
@@ -116,7 +113,7 @@ func (b *previousManifest) findCarriers() ([]Carrier, error) {
 	return all, nil
 }
 
-// ReadRendered returns the manifests of an output by their paths. One whose lock somebody edited is there by
+// ReadRendered returns the manifests of an output by path; one with an edited lock has
 // the path of its folder.
 func ReadRendered(output tree.Tree) (map[string]RenderedManifest, error) {
 	all := map[string]RenderedManifest{}

@@ -130,8 +130,8 @@ func TestDestroyApproval(t *testing.T) {
 		if again, _ := follow(approved, approval, false); again.ID() != approved.ID() {
 			t.Errorf("made again from itself, it is another one:\n%s", describeDiff(again, approved))
 		}
-		if _, problems := follow(approved, strings.Replace(approval, inputs, made, 1), false); !problems.Stops() {
-			t.Error("the approval of the plan that made it approves that it is destroyed")
+		if stale, problems := follow(approved, strings.Replace(approval, inputs, made, 1), false); problems.Stops() || field(stale, "terraform.yaml", "approvePlan") != "" {
+			t.Errorf("the approval of the plan that made it stops it, or approves that it is destroyed: %s", golden.Problems(problems))
 		}
 		if _, problems := follow(approved, approval, true); !problems.Stops() || !strings.Contains(golden.Problems(problems), "which is not in this environment") {
 			t.Errorf("an approval outlives its part: %s", golden.Problems(problems))

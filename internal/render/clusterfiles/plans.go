@@ -10,12 +10,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// addPlans returns an output with the plan of each manifest that it has: of the written ones, and of those
-// whose files were deleted. A plan leads from the lock of the previous output to the one that is rendered.
-// One that is there and leads to the same lock stays byte for byte: what does not change clusters does not
-// change their plans. Where somebody edited the manifest the plan is made anew, from what counts.
+// addPlans adds a plan from the previous lock for each manifest, also with deleted
+// files. A plan to the same lock stays byte for byte. If the manifest was edited, it is
+// planned again.
 func (f *follower) addPlans(output tree.Tree, manifests []*clusters.Manifest, previous map[string]*previousManifest) (tree.Tree, error) {
-	before := map[string]*previousManifest{} // by their folders
+	before := map[string]*previousManifest{} // by folder
 	for _, b := range previous {
 		before[b.folder] = b
 	}
@@ -36,8 +35,6 @@ func (f *follower) addPlans(output tree.Tree, manifests []*clusters.Manifest, pr
 	return output, nil
 }
 
-// planChange returns the plan that leads from the previous manifest to its files as they are rendered, beside
-// all that are.
 func (b *previousManifest) planChange(rendered tree.Tree, all []provision.State) ([]byte, error) {
 	lock, _ := rendered.Lookup(provision.LockFile)
 	if plan, there := b.files.Lookup(provision.PlanFile); there && !b.restored && provision.IsPlanOf(plan.Data, lock.Data) {
@@ -61,7 +58,6 @@ func (b *previousManifest) planChange(rendered tree.Tree, all []provision.State)
 	return provision.EncodePlan(t, from, lock.Data)
 }
 
-// withEntry returns a tree in which an entry has another content.
 func withEntry(t tree.Tree, entry tree.Entry) tree.Tree {
 	others := slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return e.Name == entry.Name })
 	return tree.FromEntries(append(others, entry))

@@ -16,18 +16,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// HasClusters reports whether an output provisions clusters, or did so before.
+// HasClusters reports whether an output provisions clusters or did before.
 func HasClusters(output tree.Tree) bool {
 	_, none := output.Lookup(path.Join(Folder, noneFile))
 	return none || slices.ContainsFunc(ExecutorFolders(), func(folder string) bool { return !output.Sub(folder).IsEmpty() })
 }
 
-// ExecutorFolders returns the folders of the output that have a folder of each manifest of one executor.
+// ExecutorFolders returns the executors' folders, which contain manifests.
 func ExecutorFolders() []string {
 	return list.Convert(clusters.Executors, func(executor string) string { return path.Join(Folder, executor) })
 }
 
-// listManifests yields the folders of all manifests of an output, with their paths.
+// listManifests yields paths and folders of manifests.
 func listManifests(output tree.Tree) iter.Seq2[string, tree.Tree] {
 	return func(yield func(string, tree.Tree) bool) {
 		for _, folder := range ExecutorFolders() {
@@ -40,7 +40,7 @@ func listManifests(output tree.Tree) iter.Seq2[string, tree.Tree] {
 	}
 }
 
-// ReadStates returns the states of the manifests of an output, as far as their locks can be read.
+// ReadStates returns the states of manifests with readable locks.
 func ReadStates(output tree.Tree) []provision.State {
 	var all []provision.State
 	for _, files := range listManifests(output) {
@@ -51,8 +51,8 @@ func ReadStates(output tree.Tree) []provision.State {
 	return all
 }
 
-// ListProvisioned returns what an output still has of clusters, as a sentence names it: those that were not
-// decommissioned, those whose destruction has not ended, and manifests whose lock cannot be read.
+// ListProvisioned names the clusters that an output still has, including those being
+// destroyed, and unreadable manifests.
 func ListProvisioned(output tree.Tree) []string {
 	var all []string
 	for folder, files := range listManifests(output) {
@@ -76,8 +76,8 @@ func ListProvisioned(output tree.Tree) []string {
 	return all
 }
 
-// CheckFormer reports clusters that an output has in a place where it was before, if it has none where it is
-// now: what is there counts, and all of them would count as new.
+// CheckFormer reports clusters at previous locations of an output without clusters:
+// they would count as new.
 func CheckFormer(m *model.Model, former []tree.Tree, now tree.Tree) problem.List {
 	var problems problem.List
 	if HasClusters(now) {
@@ -92,14 +92,13 @@ func CheckFormer(m *model.Model, former []tree.Tree, now tree.Tree) problem.List
 	return problems
 }
 
-// CheckPrevious compares the manifests of a model with the locks of the previous output, and reports what
-// of the change must not be merged as it is: what would destroy more than was said, or cannot be done.
+// CheckPrevious reports changes of the previous output that must not be merged: those
+// that destroy more than was accepted, or are impossible.
 func CheckPrevious(m *model.Model, previous tree.Tree) problem.List {
 	p := Previous{Tree: previous}
 	return p.check(m)
 }
 
-// check is CheckPrevious.
 func (p *Previous) check(m *model.Model) problem.List {
 	var problems problem.List
 	var current []provision.State
@@ -125,7 +124,7 @@ func (p *Previous) check(m *model.Model) problem.List {
 	return append(problems, provision.CheckModel(current, m)...)
 }
 
-// completeState adds what the lock of an older version does not say of a manifest of the previous output.
+// completeState completes the lock of an older version.
 func (p *Previous) completeState(s *provision.State, m *model.Model, files tree.Tree) {
 	s.AddSecrets(model.ReadCredentials(files.Sub(credentialsFolder)))
 	if p.TemplateHash != nil {
@@ -133,15 +132,15 @@ func (p *Previous) completeState(s *provision.State, m *model.Model, files tree.
 	}
 }
 
-// IsManifest reports whether a folder is one of a manifest, also if somebody deleted its lock.
+// IsManifest reports whether a folder has a manifest, even without its lock.
 func IsManifest(files tree.Tree) bool {
 	_, locked := files.Lookup(provision.LockFile)
 	_, applied := files.Lookup(fluxFile)
 	return locked || applied
 }
 
-// readLock returns the state in the lock of a manifest; the zero State if there is no manifest. The error is
-// about a lock that somebody edited or deleted.
+// readLock returns the zero State without a manifest. An error means that the lock was
+// edited or deleted.
 func readLock(files tree.Tree) (provision.State, error) {
 	lock, there := files.Lookup(provision.LockFile)
 	switch {

@@ -12,15 +12,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
-// checkReattached reports clusters of Claudie whose cluster type would be applied from another namespace,
-// as they have a clusterID now, or have none any more: Flux removes what the Kustomization that goes has
-// applied, while the other one applies it.
+// checkReattached reports clusters of Claudie that move to a Kustomization in another
+// namespace, because they get or lose a clusterID. Flux would remove what the old one
+// applied while the new one applies it.
 func checkReattached(m *model.Model, current *provision.State, previous tree.Tree) problem.List {
 	manifest := findWritten(m, current)
 	if manifest == nil || current.Executor != clusters.Claudie {
 		return nil
 	}
-	attached := map[string]string{} // the namespaces of Kustomizations with a kubeconfig
+	attached := map[string]string{} // namespaces of Kustomizations with a kubeconfig
 	for k := range readKustomizations(previous) {
 		if k.Spec.KubeConfig != nil {
 			attached[k.Metadata.Name] = k.Metadata.Namespace

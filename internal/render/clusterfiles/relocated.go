@@ -13,9 +13,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
-// checkRelocated reports a manifest of tofu whose Kustomizations would be in another namespace: to Flux
-// those are others, and what the ones that go have applied goes with them, unless the annotation that keeps
-// it is on the management cluster already.
+// checkRelocated reports a tofu manifest with Kustomizations that move to another
+// namespace: Flux deletes what the old ones applied, unless the keeping annotation is
+// already on the management cluster.
 func checkRelocated(m *model.Model, current *provision.State, previous tree.Tree) problem.List {
 	manifest := findWritten(m, current)
 	if manifest == nil || current.Executor != clusters.Tofu {
@@ -43,7 +43,7 @@ func checkRelocated(m *model.Model, current *provision.State, previous tree.Tree
 	return problems
 }
 
-// findWritten returns the manifest of a state as it is written now; nil if it is not written any more.
+// findWritten returns the written manifest of a state, or nil.
 func findWritten(m *model.Model, current *provision.State) *model.InputManifest {
 	i := slices.IndexFunc(m.Clusters.Manifests, func(o *model.InputManifest) bool { return o.Path() == current.Path() })
 	if i < 0 {

@@ -13,15 +13,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// Intact is an output that is as Fairlead rendered it, and the commit of its branch that has it; "" if none
-// is known.
+// Intact is an output as Fairlead rendered it, and its commit; "" if unknown.
 type Intact struct {
 	Tree   tree.Tree
 	Commit string
 }
 
-// Restore returns an output with the folders of manifests as the intact one has them, and what somebody did
-// to those that are not, by their paths. A folder that only the output has stays.
+// Restore returns output with the folders of manifests in i, and descriptions of edits
+// by folder. It keeps other folders.
 func (i Intact) Restore(output tree.Tree) (restored tree.Tree, edited map[string]string) {
 	edited = map[string]string{}
 	for folder, files := range listManifests(i.Tree) {
@@ -35,7 +34,6 @@ func (i Intact) Restore(output tree.Tree) (restored tree.Tree, edited map[string
 	return output, edited
 }
 
-// describeEdit returns what somebody did to the folder of a manifest.
 func describeEdit(folder string, now, before tree.Tree) string {
 	if now.IsEmpty() {
 		return folder + " of the output: it was deleted"
@@ -51,8 +49,8 @@ func describeEdit(folder string, now, before tree.Tree) string {
 	return file + " of the output: it was edited by hand"
 }
 
-// restore replaces the manifests in the previous output that somebody edited, and reports them. Those are
-// not carried out before the output has them again.
+// restore reverts edited manifests and reports them. They are not carried out until the
+// output has them again.
 func (p *Previous) restore(m *model.Model) problem.List {
 	head, isCarriedOut := p.Tree, p.IsCarriedOut
 	p.Tree, p.edited = p.Intact.Restore(head)
@@ -69,7 +67,6 @@ func (p *Previous) restore(m *model.Model) problem.List {
 	return problems
 }
 
-// withEntryIn returns a tree in which an entry of a folder, "." for the root, has another content.
 func withEntryIn(t tree.Tree, folder string, entry tree.Entry) tree.Tree {
 	if folder == "." {
 		return withEntry(t, entry)

@@ -10,15 +10,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// withEmptyParts returns a model with what is left of split manifests whose clusters are not written any
-// more.
 func withEmptyParts(m *model.Model, before map[string]*previousManifest) *model.Model {
 	names := slices.Sorted(maps.Keys(before))
 	return provision.WithEmptyParts(list.Convert(names, func(name string) provision.State { return before[name].state }), m)
 }
 
-// resolveAll returns the manifests that are rendered. Behind those that are written are the parts of split
-// ones whose clusters are to be destroyed, or are not reported as destroyed: these have no cluster.
+// resolveAll returns the manifests to render: the written ones, then parts whose
+// removed clusters are not reported as destroyed.
 func (f *follower) resolveAll(before map[string]*previousManifest) (all, leaving []*clusters.Manifest) {
 	extended := *withEmptyParts(f.renderer.model, before)
 	written := len(f.renderer.model.Clusters.Manifests)
@@ -30,12 +28,11 @@ func (f *follower) resolveAll(before map[string]*previousManifest) (all, leaving
 	kept := slices.DeleteFunc(slices.Clone(extended.Clusters.Manifests[written:]), isGone)
 	extended.Clusters.Manifests = append(extended.Clusters.Manifests[:written:written], kept...)
 	f.renderer.model = &extended
-	all, _ = clusters.Resolve(&extended) // rendering has reported the problems
+	all, _ = clusters.Resolve(&extended) // rendering reports the problems
 	return all, all[written:]
 }
 
-// awaitLeaving notes the parts that go when the management cluster has carried them out, unless they were
-// noted.
+// awaitLeaving waits for parts to be destroyed.
 func (f *follower) awaitLeaving(leaving []*clusters.Manifest, before map[string]*previousManifest) {
 	for _, m := range leaving {
 		if slices.ContainsFunc(f.waiting, func(c Carrier) bool { return c.Manifest == m.Path() }) {

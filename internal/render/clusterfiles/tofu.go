@@ -20,30 +20,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
-// The folders of a manifest that tofu carries out have a folder for each part: the objects that run its
-// root module, the root module, and the seal of its Kustomization; see [stackfiles.NewSeal].
+// The folders of parts: objects that run a root module, the root module, and the seal
+// of its Kustomization; see [stackfiles.NewSeal].
 const (
 	objectsFolder = "objects"
 	modulesFolder = "modules"
 	sealsFolder   = "seals"
 )
 
-// The files of a part with its objects.
 const (
 	sourceFile    = "gitrepository.yaml"
 	terraformFile = "terraform.yaml"
 )
 
-// The labels of the objects of a part.
 const (
 	manifestLabel = model.OwnGroup + "/input-manifest"
 	clusterLabel  = model.OwnGroup + "/cluster"
 )
 
-// driftInterval is how often tofu-controller compares a part with what there is.
+// driftInterval is the interval of drift detection.
 const driftInterval = 30 * time.Minute
 
-// checkTofu reports what tofu-controller cannot do.
 func (r *renderer) checkTofu(m *clusters.Manifest) {
 	_, problems := clustermodule.Find(r.model, m)
 	r.problems = append(r.problems, problems...)
@@ -62,11 +59,10 @@ func (r *renderer) checkTofu(m *clusters.Manifest) {
 	}
 }
 
-// renderTofu adds the objects by which tofu-controller carries a manifest out: for each part of a cluster
-// a Flux Kustomization, after those of the parts that it needs.
+// renderTofu adds a Flux Kustomization for each part, after those of its dependencies.
 func (r *renderer) renderTofu(folder string, m *clusters.Manifest) {
 	modules, problems := clustermodule.Find(r.model, m)
-	if problems.Stops() { // checkTofu has reported them
+	if problems.Stops() { // checkTofu reported them
 		return
 	}
 	t := &tofuRenderer{renderer: r, folder: folder, manifest: m, modules: modules, approvals: map[string]*model.PlanApproval{}, kustomizations: map[*clustermodule.Part]*fluxKustomization{}}
@@ -110,21 +106,19 @@ func (r *renderer) renderTofu(folder string, m *clusters.Manifest) {
 
 type fluxKustomization = kubeobject.Object[kustomizationSpec]
 
-// tofuRenderer renders one manifest.
 type tofuRenderer struct {
 	*renderer
 	folder         string
 	manifest       *clusters.Manifest
 	modules        *model.ClusterModules
 	branch         model.StackModules
-	webhook        string                         // at which tofu-controller asks before it applies a plan; "" for none
-	approvals      map[string]*model.PlanApproval // by the name of the part
+	webhook        string                         // called before a plan is applied; may be ""
+	approvals      map[string]*model.PlanApproval // by part
 	credentials    []*fluxKustomization           // at most one
 	kustomizations map[*clustermodule.Part]*fluxKustomization
 	flux           []any
 }
 
-// addPart adds the root module of a part, and the objects that run it.
 func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) {
 	files, fixed, problems := clustermodule.Generate(t.model, t.manifest, t.modules, p)
 	t.problems = append(t.problems, problems...)
@@ -146,7 +140,7 @@ func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) 
 	terraform.Metadata.Annotations[tfobject.InputsAnnotation] = inputs
 	plan := tfobject.Plan{Component: p.Name, Auto: t.modules.Spec.AutoApprove, Versioned: fixed, ID: tfobject.PlanID(t.branch.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, t.approvals[p.Name], &t.problems)
-	terraform.Metadata.Annotations[pruneAnnotation] = pruneDisabled // it is not an input of the plan
+	terraform.Metadata.Annotations[pruneAnnotation] = pruneDisabled // not an input of the plan
 	meta.Annotations = keepUnpruned()
 
 	after := slices.Clone(t.credentials)
@@ -160,8 +154,8 @@ func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) 
 	t.kustomizations[p] = k
 }
 
-// addSealed adds the Kustomization of a part, and the objects that it applies. Another one that has its name, as
-// the one of before, applies none of them.
+// addSealed adds a Kustomization with its objects. A Kustomization with the same name
+// from before cannot apply them.
 func (t *tofuRenderer) addSealed(k *fluxKustomization, part string, objects map[string]any) {
 	k.Spec.Timeout, k.Spec.Prune = tfobject.RunTimeout, true
 	objects[kubeobject.KustomizationFile] = kubeobject.NewKustomization(slices.Sorted(maps.Keys(objects)))
@@ -176,14 +170,12 @@ func (t *tofuRenderer) addSealed(k *fluxKustomization, part string, objects map[
 	t.flux = append(t.flux, k)
 }
 
-// keepUnpruned returns the annotations of an object that Flux leaves on the management cluster when it is
-// not rendered any more: its Kustomization may be made again in another namespace, or be deleted by hand.
-// That of a part which is destroyed on purpose has none of them.
+// keepUnpruned makes Flux keep the object, in case its Kustomization is recreated in
+// another namespace or deleted by hand. Parts that are destroyed on purpose do without.
 func keepUnpruned() map[string]string { return map[string]string{pruneAnnotation: pruneDisabled} }
 
-// newTofuSpec returns the spec of the Terraform object of a part. A part that is not written any more is
-// destroyed before its object goes: see [leavingPart]. Should somebody delete the object, what it made is
-// destroyed with it only where plans need no approval: tofu-controller asks nobody then.
+// newTofuSpec destroys with the object only if plans need no approval, since
+// tofu-controller would not ask. Removed parts are destroyed first: see [leavingPart].
 func (t *tofuRenderer) newTofuSpec(c *clustermodule.Cluster, p *clustermodule.Part, module string) tfobject.Spec {
 	spec := tfobject.Spec{
 		Interval: text.FormatDuration(driftInterval), RetryInterval: "1m", DestroyOnDeletion: t.modules.Spec.AutoApprove, Path: "./" + module,
@@ -203,8 +195,7 @@ func (t *tofuRenderer) newTofuSpec(c *clustermodule.Cluster, p *clustermodule.Pa
 	return spec
 }
 
-// comparePlans has tofu-controller ask before it applies a plan that a person approves, if there is whom to
-// ask.
+// comparePlans calls the webhook before a plan that needs approval is applied.
 func (t *tofuRenderer) comparePlans(spec *tfobject.Spec) {
 	spec.StoreReadablePlan, spec.Webhooks = "human", nil
 	if t.webhook != "" && !t.modules.Spec.AutoApprove {
@@ -212,19 +203,18 @@ func (t *tofuRenderer) comparePlans(spec *tfobject.Spec) {
 	}
 }
 
-// newTofuAttachment returns the Kustomization that applies the folder of its cluster type to a new cluster.
-// It is beside the Secret with the kubeconfig: Flux reads that of its own namespace only.
+// newTofuAttachment is next to the kubeconfig Secret, since Flux only reads its own
+// namespace.
 func (t *tofuRenderer) newTofuAttachment(c *clustermodule.Cluster) *fluxKustomization {
 	k := t.newAttachment(t.manifest, c.Unit, t.kustomizations[c.Bootstrap])
 	moveKustomization(k, t.manifest.Namespace)
 	return k
 }
 
-// partNames returns the names of all parts of a manifest.
 func partNames(all []*clustermodule.Cluster, leaving []*leavingPart) map[string]bool {
 	known := map[string]bool{}
 	for _, p := range leaving {
-		if p.terraform != nil { // without it, nothing is planned any more
+		if p.terraform != nil { // else no plans remain
 			known[p.name] = true
 		}
 	}
@@ -236,7 +226,7 @@ func partNames(all []*clustermodule.Cluster, leaving []*leavingPart) map[string]
 	return known
 }
 
-// checkRequests warns of requests for plans of parts that are not there, and reports two of one part.
+// checkRequests warns of requests for unknown parts, and reports duplicates.
 func (t *tofuRenderer) checkRequests(known map[string]bool) {
 	first := map[string]*model.PlanRequest{}
 	for _, q := range t.model.Stacks.Requests {
@@ -253,8 +243,8 @@ func (t *tofuRenderer) checkRequests(known map[string]bool) {
 	}
 }
 
-// matchApprovals finds the approval of each part, and reports approvals of parts that are not there: they
-// would approve them when they come back.
+// matchApprovals reports approvals of unknown parts, which would approve them when they
+// return.
 func (t *tofuRenderer) matchApprovals(known map[string]bool) {
 	for _, a := range t.model.Stacks.Approvals {
 		if a.Stack != t.manifest.PlanStack() {
@@ -271,8 +261,8 @@ func (t *tofuRenderer) matchApprovals(known map[string]bool) {
 	}
 }
 
-// reportUnknownApproval reports an approval of a part that is not there. Without the previous output it may
-// be of one that is being destroyed, so that it is a warning.
+// reportUnknownApproval only warns without the previous output, since the part may be
+// under destruction.
 func (t *tofuRenderer) reportUnknownApproval(a *model.PlanApproval, hint string) {
 	const format = "the plan is of the component %s of %s, which is not in this environment"
 	if t.follow.before[t.manifest.Path()] == nil {
@@ -282,8 +272,7 @@ func (t *tofuRenderer) reportUnknownApproval(a *model.PlanApproval, hint string)
 	t.problems.Addf(a.Pos, a.Subject(), cmp.Or(hint, "remove it"), format, a.Component, t.manifest.Subject())
 }
 
-// FindModules returns what the rendered output of a model is pinned to, of stacks and of clusters; nil if
-// it has neither.
+// FindModules returns the modules that stacks and clusters are pinned to; nil for none.
 func FindModules(m *model.Model, rendered tree.Tree) (*stackfiles.Modules, error) {
 	all, err := stackfiles.FindModules(m, rendered)
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
-// leavingPart is a part of the previous output that is not written any more. tofu-controller destroys what
-// it made, after all that depended on it, and needs its root module and its variables for that. Its objects
-// go by later changes: the Terraform object before its source, without which tofu-controller cannot let it go.
+// leavingPart is a removed part. tofu-controller destroys it after its dependants,
+// which needs its root module and variables. Later changes remove the Terraform object,
+// and then its source, which tofu-controller needs to delete the object.
 type leavingPart struct {
 	name          string
-	terraform     *kubeobject.Object[tfobject.Spec] // nil if it is being removed: what it made is destroyed
+	terraform     *kubeobject.Object[tfobject.Spec] // nil if already destroyed
 	source        *kubeobject.Object[tfobject.GitRepositorySpec]
 	module        tree.Tree
 	kustomization string
-	after         []kubeobject.Reference // of Kustomizations that must be ready before it is destroyed
+	after         []kubeobject.Reference // Kustomizations to wait for
 }
 
-// keepLeaving keeps the parts of the previous output that a state does not have, until the clusters report
-// that they are destroyed, and notes them in the state.
+// keepLeaving keeps removed parts until clusters report them as destroyed, and records
+// them in state.
 func (f *follower) keepLeaving(m *clusters.Manifest, before *previousManifest, state *provision.State, isDone func() bool) ([]*leavingPart, error) {
 	rendered := f.renderer.renderAlone(m, state)
 	credentials := kept{credentials: f.findKeptCredentials(m.WithSpec(state.Spec), before, rendered)}
@@ -61,9 +61,8 @@ func (f *follower) keepLeaving(m *clusters.Manifest, before *previousManifest, s
 	return leaving, err
 }
 
-// findLeaving returns the parts that the rendered output does not have, sorted by name.
 func (b *previousManifest) findLeaving(rendered tree.Tree) ([]*leavingPart, error) {
-	kustomizations := map[string]fluxKustomization{} // by their folders
+	kustomizations := map[string]fluxKustomization{} // by folder
 	for k := range readKustomizations(b.files) {
 		kustomizations[path.Base(k.Spec.Path)] = k
 	}
@@ -89,10 +88,8 @@ func (b *previousManifest) findLeaving(rendered tree.Tree) ([]*leavingPart, erro
 	return leaving, nil
 }
 
-// isDestroyed reports whether the output destroys what the part made.
 func (p *leavingPart) isDestroyed() bool { return p.terraform == nil || p.terraform.Spec.Destroy }
 
-// decodeInto reads a file with one object.
 func decodeInto[S any](folder tree.Tree, file string, into **kubeobject.Object[S]) error {
 	e, there := folder.Lookup(file)
 	*into = &kubeobject.Object[S]{}
@@ -105,8 +102,8 @@ func decodeInto[S any](folder tree.Tree, file string, into **kubeobject.Object[S
 	return nil
 }
 
-// reverseOrder has each part destroyed after those that depended on it: after they are destroyed too, or
-// do without it. The order of those that are being destroyed is reversed already.
+// reverseOrder destroys each part after its dependants, unless its destruction is
+// already ordered.
 func reverseOrder(leaving []*leavingPart, before *previousManifest, rendered tree.Tree) {
 	there := list.Convert(leaving, func(p *leavingPart) string { return p.kustomization })
 	for k := range readKustomizations(rendered) {
@@ -128,7 +125,6 @@ func reverseOrder(leaving []*leavingPart, before *previousManifest, rendered tre
 	}
 }
 
-// sortByOrder returns the parts with each behind those that it is destroyed after.
 func sortByOrder(leaving []*leavingPart) []*leavingPart {
 	var sorted []*leavingPart
 	for rest := leaving; len(rest) > 0; {
@@ -145,7 +141,7 @@ func sortByOrder(leaving []*leavingPart) []*leavingPart {
 				sorted = append(sorted, p)
 			}
 		}
-		if len(waiting) == len(rest) { // a circle that somebody made: Flux says so
+		if len(waiting) == len(rest) { // a cycle made by hand: Flux reports it
 			return append(sorted, rest...)
 		}
 		rest = waiting
@@ -153,8 +149,8 @@ func sortByOrder(leaving []*leavingPart) []*leavingPart {
 	return sorted
 }
 
-// addLeaving adds the objects that destroy what a part made, and its root module; or, once that is destroyed, a
-// Job in the place of the Terraform object that waits until that is gone.
+// addLeaving adds the destroying objects; after destruction, a Job that waits for the
+// removal of the Terraform object.
 func (t *tofuRenderer) addLeaving(p *leavingPart) {
 	module := path.Join(t.folder, modulesFolder, p.name)
 	t.reportUnrendered(module, t.builder.AddEntry(module, tree.Dir("", p.module)))
@@ -173,7 +169,6 @@ func (t *tofuRenderer) addLeaving(p *leavingPart) {
 	t.addSealed(k, p.name, objects)
 }
 
-// newDestruction returns the Terraform object that destroys what a part made.
 func (t *tofuRenderer) newDestruction(p *leavingPart, module string) *kubeobject.Object[tfobject.Spec] {
 	commit := p.source.Spec.Ref.Commit
 	o := *p.terraform
@@ -194,7 +189,6 @@ func (t *tofuRenderer) newDestruction(p *leavingPart, module string) *kubeobject
 	return &o
 }
 
-// describeLeaving returns what becomes of parts.
 func describeLeaving(leaving []*leavingPart) string {
 	names := list.Convert(leaving, func(p *leavingPart) string { return p.name })
 	if !slices.ContainsFunc(leaving, func(p *leavingPart) bool { return p.terraform != nil }) {

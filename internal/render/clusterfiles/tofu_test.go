@@ -247,7 +247,7 @@ func TestTofuApproval(t *testing.T) {
 	if got := field(textOf(after.Sub("tofu/fleet-m/objects"), "gitrepository.yaml"), "commit"); got != commit {
 		t.Errorf("the approval moves the pin from %s to %s", commit, got)
 	}
-	if _, problems := renderTexts(t, manifest("cpx32"), approval); !problems.Stops() || !strings.Contains(golden.Problems(problems), "is not for the plan") {
+	if _, problems := renderTexts(t, manifest("cpx32"), approval); problems.Stops() || !strings.Contains(golden.Problems(problems), "is not for the plan") {
 		t.Errorf("with other inputs: %s", golden.Problems(problems))
 	}
 	other := strings.Replace(approval, part, "other", 1)

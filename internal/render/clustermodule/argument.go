@@ -10,20 +10,20 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// argument is what a root module gives to a variable of the module that it calls: a constant, or an
-// expression of variables of its own.
+// argument is the value of a variable of the called module: a constant, or an
+// expression of own variables.
 type argument struct {
 	name   string
 	value  cty.Value       // of a constant
 	tokens hclwrite.Tokens // of an expression
-	pos    []any           // of the manifest, where the value is written; nil for the part as a whole
-	// unset is true if nothing is written, and value says so: a module without the variable lacks nothing.
+	pos    []any           // in the manifest; nil for the whole part
+	// unset means that nothing is written: a module may lack the variable.
 	unset bool
-	// extra is true if the ClusterModules names it.
+	// extra is true for values of the ClusterModules.
 	extra bool
 }
 
-// variable is a variable of a root module. Its value is that of a key of a Secret.
+// variable is a root module's variable with the value of a Secret's key.
 type variable struct {
 	name, secret, key string
 	sensitive         bool
@@ -31,17 +31,16 @@ type variable struct {
 
 func newConstant(name string, value cty.Value) argument { return argument{name: name, value: value} }
 
-// newWritten returns an argument whose value may be written at a path of the manifest.
+// newWritten returns an argument that may be written at a path of the manifest.
 func newWritten(name string, value cty.Value, isWritten bool, pos ...any) argument {
 	return argument{name: name, value: value, pos: pos, unset: !isWritten}
 }
 
-// newExpression returns an argument that is known only when Terraform runs.
+// newExpression returns an argument that is known at run time.
 func newExpression(name string, tokens hclwrite.Tokens) argument {
 	return argument{name: name, tokens: tokens}
 }
 
-// readVariable adds a variable that is read from a Secret, and returns the expression of its value.
 func (p *Part) readVariable(v variable) hclwrite.Tokens {
 	if !slices.Contains(p.variables, v) {
 		p.variables = append(p.variables, v)
@@ -49,7 +48,7 @@ func (p *Part) readVariable(v variable) hclwrite.Tokens {
 	return hclwrite.TokensForTraversal(hcl.Traversal{hcl.TraverseRoot{Name: "var"}, hcl.TraverseAttr{Name: v.name}})
 }
 
-// readOutput returns the expression of an output of another part, which this one depends on.
+// readOutput returns another part's output and adds a dependency on it.
 func (p *Part) readOutput(from *Part, name, output string, sensitive bool) hclwrite.Tokens {
 	if !slices.Contains(p.After, from) {
 		p.After = append(p.After, from)
@@ -57,18 +56,15 @@ func (p *Part) readOutput(from *Part, name, output string, sensitive bool) hclwr
 	return p.readVariable(variable{name: name, secret: from.OutputsSecret, key: output, sensitive: sensitive})
 }
 
-// decodeJSON returns the expression of a value that is JSON in a Secret.
 func decodeJSON(tokens hclwrite.Tokens) hclwrite.Tokens {
 	return hclwrite.TokensForFunctionCall("jsondecode", tokens)
 }
 
-// pair is a key of an object, with the expression of its value.
 type pair struct {
 	key   string
 	value hclwrite.Tokens
 }
 
-// objectOf returns the expression of an object.
 func objectOf(pairs []pair) hclwrite.Tokens {
 	all := make([]hclwrite.ObjectAttrTokens, len(pairs))
 	for i, p := range pairs {
@@ -95,7 +91,6 @@ func textMap(all map[string]string) cty.Value {
 
 func newNumber(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
 
-// orNull returns a text, or null if there is none.
 func orNull(text string) cty.Value {
 	if text == "" {
 		return cty.NullVal(cty.String)
@@ -103,7 +98,6 @@ func orNull(text string) cty.Value {
 	return cty.StringVal(text)
 }
 
-// twoDigits returns the number of a node as its name has it.
 func twoDigits(n int) string {
 	text := strconv.FormatInt(int64(n), 16)
 	if len(text) < 2 {
@@ -112,7 +106,7 @@ func twoDigits(n int) string {
 	return text
 }
 
-// Secret is a Secret that a part reads, with its keys as "key:variable".
+// Secret is a Secret that a part reads, with "key:variable" keys.
 type Secret struct {
 	Name string
 	Keys []string

@@ -8,17 +8,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// balancer is a load balancer with the parts that come before Kubernetes.
 type balancer struct {
 	*claudie.LoadBalancer
 	id    string
-	at    []any // of the manifest, where it is written
+	at    []any // in the manifest
 	pools []*Part
-	names []string // of the pools
+	names []string
 	dns   *Part
 }
 
-// planBalancer adds the machines of a load balancer and its DNS name: the API server may need it.
+// planBalancer adds machines and DNS name, which the API server may need.
 func (p *planner) planBalancer(lb *claudie.LoadBalancer) *balancer {
 	i := indexOf(p.manifest.Spec.LoadBalancers.Clusters, func(l *claudie.LoadBalancer) bool { return l.Name == lb.Name })
 	b := &balancer{LoadBalancer: lb, id: lb.Name + "-" + shortHash(p.environment, p.manifest.Namespace, p.manifest.Name, p.cluster.Name, lb.Name), at: []any{"loadBalancers", "clusters", i}}
@@ -28,7 +27,7 @@ func (p *planner) planBalancer(lb *claudie.LoadBalancer) *balancer {
 	}
 	for _, name := range lb.Pools {
 		pool := p.manifest.Spec.FindDynamicPool(name)
-		if pool == nil { // static machines are there
+		if pool == nil { // existing machines
 			continue
 		}
 		network := p.addNetwork(b.id, balancingRole, pool, open)
@@ -38,7 +37,7 @@ func (p *planner) planBalancer(lb *claudie.LoadBalancer) *balancer {
 	return b
 }
 
-// hostname returns the name of a load balancer in its zone. One that is not written is made up, and stays.
+// hostname returns a stable generated name if none is written.
 func (b *balancer) hostname() string {
 	if b.DNS.Hostname != "" {
 		return b.DNS.Hostname
@@ -62,7 +61,6 @@ func (p *planner) addDNS(b *balancer) *Part {
 	return p.add(part)
 }
 
-// addBalancerNodes gives a part the machines of a load balancer.
 func (p *planner) addBalancerNodes(part *Part, b *balancer) {
 	var pairs []pair
 	for i, pool := range b.pools {
@@ -82,7 +80,7 @@ func (p *planner) addBalancerNodes(part *Part, b *balancer) {
 	part.arguments = append(part.arguments, newWritten("static_endpoints", cty.TupleVal(static), len(static) > 0, append(b.at[:len(b.at):len(b.at)], "pools")...))
 }
 
-// addBalancer adds what configures the machines of a load balancer: it needs those that it forwards to.
+// addBalancer adds the configuration, which needs the target nodes.
 func (p *planner) addBalancer(b *balancer) {
 	part := &Part{
 		Name: p.newName(b.id, "cfg"), Title: p.cluster.Name + "/load-balancer/" + b.Name, kind: loadBalancerKind, pos: b.at,
@@ -124,7 +122,6 @@ func (p *planner) addBalancer(b *balancer) {
 	p.add(part)
 }
 
-// targetsOf returns the pools that a load balancer forwards to.
 func (p *planner) targetsOf(pools, targets []string) []string {
 	return slices.DeleteFunc(slices.Clone(pools), func(name string) bool { return !slices.Contains(targets, name) })
 }

@@ -1,14 +1,11 @@
-// Package clustermodule generates the root modules by which tofu-controller makes the clusters of a
-// manifest: one for each network, pool, load balancer, DNS name and bootstrap, which calls a module that
-// the team names.
+// Package clustermodule generates the root modules by which tofu-controller makes the
+// clusters of a manifest: one for each network, pool, load balancer, DNS name and
+// bootstrap, which calls a module of the team.
 //
-// What the package keeps true:
-//   - A part is a function of what is written about it, and of the names of the parts that it reads from:
-//     a change of one pool changes its own root module alone.
-//   - Parts depend on each other without circles, and a part reads outputs of parts that it depends on only.
-//   - Credentials are variables whose values tofu-controller takes from Secrets. None is in a root module.
-//   - Names are those that a cluster, a pool or a load balancer had from the beginning, and do not change
-//     when something else does.
+// A part depends only on what is written about it and on the names of parts that it
+// reads: changing a pool changes its own root module only. Dependencies have no
+// circles, and parts read outputs of dependencies only. Credentials are variables from
+// Secrets, never in a root module. Names are stable when something else changes.
 package clustermodule
 
 import (
@@ -27,25 +24,24 @@ import (
 
 // Part is what one Terraform object makes.
 type Part struct {
-	// Name is that of the objects, and Title what people call the part: cluster/kind/name.
+	// Name is the name of objects. Title is human-readable: cluster/kind/name.
 	Name, Title string
-	// After are the parts that must be ready before this one.
+	// After are parts that must be ready first.
 	After []*Part
-	// Outputs are those of the root module. OutputsSecret is the Secret that they are written to.
+	// Outputs are outputs of the root module, written to OutputsSecret.
 	Outputs       []string
 	OutputsSecret string
 
 	kind      kind
 	module    model.ClusterModule
-	field     []any // of the ClusterModules, where the module is named
-	pos       []any // of the manifest, where the part is written
+	field     []any // in the ClusterModules, of the module
+	pos       []any // in the manifest, of the part
 	arguments []argument
 	variables []variable
 }
 
-// kind is what a module makes, with the outputs that it must have.
 type kind struct {
-	name    string // of the block that calls the module
+	name    string // of the calling block
 	outputs []string
 }
 
@@ -58,39 +54,38 @@ var (
 	loadBalancerKind = kind{"load_balancer", nil}
 )
 
-// Kubeconfig is the output of a bootstrap with the kubeconfig: the key by which Flux reads it.
+// Kubeconfig is the bootstrap's output with the kubeconfig, under Flux's key.
 const Kubeconfig = "value"
 
-// maxName bounds the names of Terraform objects: the names of their pods begin with them.
+// maxName leaves room for the names of pods.
 const maxName = 50
 
 // Cluster is a cluster of a manifest with its parts.
 type Cluster struct {
 	*clusters.Unit
 	ID string
-	// Parts are sorted so that each is behind those that it depends on.
+	// Parts are sorted by dependency.
 	Parts []*Part
 	// Bootstrap is the part that makes Kubernetes.
 	Bootstrap *Part
 }
 
-// planner finds the parts of one cluster.
 type planner struct {
 	environment string
 	manifest    *clusters.Manifest
 	modules     *model.ClusterModulesSpec
 	cluster     *Cluster
-	// endpoint is the load balancer that serves the API; "" if a control node does. open is true if the
-	// control nodes answer on the port of the API server.
+	// endpoint is the load balancer of the API; "" for a control node. open is true if
+	// control nodes serve the API port.
 	endpoint string
 	open     bool
 	networks map[string]*Part
 	pools    map[string]*Part // of the cluster, by role/pool
 }
 
-// NewClusters returns the clusters of a manifest with their parts, in a state of it: that says what serves
-// each API, which load balancers that are being added or removed do not. kubeconfig returns the name of the
-// Secret with the kubeconfig of a cluster.
+// NewClusters returns the clusters of a manifest with their parts. state has the API
+// endpoints, which written load balancers do not determine during a change. kubeconfig
+// returns a cluster's kubeconfig Secret.
 func NewClusters(m *model.Model, manifest *clusters.Manifest, modules *model.ClusterModules, state *provision.State, kubeconfig func(cluster string) string) []*Cluster {
 	var all []*Cluster
 	for _, u := range manifest.Units {
@@ -103,20 +98,20 @@ func NewClusters(m *model.Model, manifest *clusters.Manifest, modules *model.Clu
 	return all
 }
 
-// shortHash returns seven letters and digits that are a function of the words.
+// shortHash returns seven letters and digits.
 func shortHash(words ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "/")))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:7]
 }
 
-// The roles of pools and networks, as modules are told.
+// Roles of pools and networks in modules.
 const (
 	controlRole   = "control"
 	computeRole   = "compute"
 	balancingRole = "loadbalancer"
 )
 
-// planCluster adds the parts: what the API server needs first, then Kubernetes, and then the rest.
+// planCluster adds what the API server needs, Kubernetes, then the rest.
 func (p *planner) planCluster(kubeconfig string) {
 	var endpoint *Part
 	var balancers []*balancer
@@ -139,7 +134,6 @@ func (p *planner) planCluster(kubeconfig string) {
 	}
 }
 
-// add adds a part of a kind, which calls a module.
 func (p *planner) add(part *Part) *Part {
 	part.arguments = append([]argument{newConstant("cluster", cty.StringVal(p.cluster.ID))}, part.arguments...)
 	part.OutputsSecret = part.Name + "-outputs"
@@ -161,7 +155,6 @@ func (p *planner) rolesOf(lb *claudie.LoadBalancer) []*claudie.Role {
 	return all
 }
 
-// indexOf returns where an element of a list of the manifest stands.
 func indexOf[T any](all []T, is func(*T) bool) int {
 	for i := range all {
 		if is(&all[i]) {

@@ -18,11 +18,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
-// mainFile is the file of a root module.
 const mainFile = "main.tf"
 
-// Generate returns the root module of a part, and reports whether the module that it calls is the same
-// one whenever Terraform runs. After a problem it serves only to find more of them.
+// Generate returns the root module of a part, and whether the called module is pinned.
+// With problems it only serves to find more.
 func Generate(m *model.Model, manifest *clusters.Manifest, modules *model.ClusterModules, p *Part) (files tree.Tree, fixed bool, problems problem.List) {
 	g := &generator{model: m, manifest: manifest, modules: modules, part: p}
 	g.addExtra()
@@ -31,13 +30,12 @@ func Generate(m *model.Model, manifest *clusters.Manifest, modules *model.Cluste
 	texts := map[string][]byte{mainFile: g.write()}
 	rootmodule.AddRequest(texts, rootmodule.FindRequest(m, manifest.PlanStack(), p.Name))
 	files, err := tree.FromFiles(texts)
-	if err != nil { // names that are fixed
+	if err != nil { // names are fixed
 		g.addf("", "the root module cannot be written: %v", err)
 	}
 	return files, g.module.Fixed, g.problems
 }
 
-// generator writes the root module of one part.
 type generator struct {
 	model    *model.Model
 	manifest *clusters.Manifest
@@ -47,12 +45,11 @@ type generator struct {
 	problems problem.List
 }
 
-// addf adds a problem where the module of the part is named.
+// addf adds a problem at the name of the part's module.
 func (g *generator) addf(hint, format string, args ...any) {
 	g.problems.Addf(g.modules.PositionOf(g.part.field...), g.modules.Subject(), hint, "%s: %s", g.part.Title, fmt.Sprintf(format, args...))
 }
 
-// addExtra adds the values that the ClusterModules has for the module.
 func (g *generator) addExtra() {
 	for name, text := range g.part.module.Variables {
 		if i := slices.IndexFunc(g.part.arguments, func(a argument) bool { return a.name == name }); i >= 0 {
@@ -67,16 +64,15 @@ func (g *generator) fieldOf(variable string) []any {
 	return append(g.part.field[:len(g.part.field):len(g.part.field)], "variables", variable)
 }
 
-// findModule finds the module that the part calls.
 func (g *generator) findModule() {
 	if g.part.module.Path == "" {
-		if len(g.part.field) > 0 { // a provider that is not known was reported
+		if len(g.part.field) > 0 { // unknown providers are reported elsewhere
 			g.addf("write the folder of the module, as in path: modules/"+g.part.kind.name, "%s.path is required", joinField(g.part.field))
 		}
 		return
 	}
 	source, err := sourceOf(&g.modules.Spec, g.part.module.Path)
-	if err != nil { // checkSource has reported it
+	if err != nil { // checkSource reports it
 		return
 	}
 	g.module, err = rootmodule.FindModule(g.model, source)
@@ -93,7 +89,7 @@ func joinField(field []any) string {
 	return "spec." + strings.Join(words, ".")
 }
 
-// write returns the text of the root module: what it reads, the call, and what it returns.
+// write returns the root module: variables, the call and outputs.
 func (g *generator) write() []byte {
 	f := hclwrite.NewEmptyFile()
 	body := f.Body()
@@ -133,11 +129,11 @@ func (g *generator) write() []byte {
 	return hclwrite.Format(f.Bytes())
 }
 
-// isText reports whether an output is a text, and not JSON.
+// isText is false for JSON outputs.
 func isText(output string) bool { return output == Kubeconfig || output == "endpoint" }
 
-// isLeftOut reports whether nothing is written for an argument, and the module has a default, or may have
-// one: it is not known if it was not read.
+// isLeftOut reports whether an unwritten argument can be omitted, since the module has
+// or may have a default.
 func (g *generator) isLeftOut(a argument) bool {
 	if !a.unset || !g.module.IsRead() {
 		return a.unset
@@ -146,11 +142,9 @@ func (g *generator) isLeftOut(a argument) bool {
 	return !g.module.HasVariable(a.name) || hasDefault(a.name)
 }
 
-// isAlwaysGiven reports whether a variable is given to all modules of a kind, whatever is written.
 func isAlwaysGiven(a argument) bool { return !a.extra && a.pos == nil }
 
-// checkCall reports variables that the module does not have, those that it lacks, values of other types,
-// and outputs that it does not have.
+// checkCall reports unknown and missing variables, wrong types and missing outputs.
 func (g *generator) checkCall() {
 	if !g.module.IsRead() {
 		return
@@ -179,7 +173,6 @@ func (g *generator) checkCall() {
 	}
 }
 
-// positionOf returns where the value of an argument is written, and in what.
 func (g *generator) positionOf(a argument) (problem.Pos, string) {
 	switch {
 	case a.extra:
@@ -190,7 +183,7 @@ func (g *generator) positionOf(a argument) (problem.Pos, string) {
 	return g.modules.PositionOf(g.part.field...), g.modules.Subject()
 }
 
-// reportUnknown reports a value that the module has no variable for.
+// reportUnknown reports a value without a variable.
 func (g *generator) reportUnknown(a argument, names []string) {
 	pos, subject := g.positionOf(a)
 	switch {
@@ -204,10 +197,8 @@ func (g *generator) reportUnknown(a argument, names []string) {
 	}
 }
 
-// errFolder is what is wrong with the folder of a module.
 var errFolder = errors.New("it is no folder of the repository: write it as in modules/hetzner/network")
 
-// sourceOf returns the source of a module in a folder as Terraform takes it.
 func sourceOf(modules *model.ClusterModulesSpec, folder string) (string, error) {
 	clean := strings.Trim(folder, "/")
 	if clean == "" || strings.Contains(clean, "//") || slices.ContainsFunc(strings.Split(clean, "/"), func(s string) bool { return !folderName.MatchString(s) }) {

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// addNetwork returns the network of a provider in a region for the machines of an owner: the cluster, or
+// addNetwork returns the network of a region for the machines of owner: the cluster or
 // a load balancer.
 func (p *planner) addNetwork(owner, role string, pool *claudie.DynamicPool, open []cty.Value) *Part {
 	spec := &pool.ProviderSpec
@@ -37,10 +37,9 @@ func (p *planner) addNetwork(owner, role string, pool *claudie.DynamicPool, open
 	return part
 }
 
-// useProvider gives a part the module and the credentials of a provider.
 func (p *planner) useProvider(part *Part, name, module string) {
 	provider := p.manifest.Spec.FindProvider(name)
-	if provider == nil { // it was reported
+	if provider == nil { // reported elsewhere
 		return
 	}
 	all := p.modules.Providers[provider.Type]
@@ -61,15 +60,14 @@ func (p *planner) useProvider(part *Part, name, module string) {
 	part.arguments = append(part.arguments, newExpression("credentials", objectOf(pairs)))
 }
 
-// apiPort is the port of the API server as a network opens it.
+// apiPort is an open port of a network.
 func apiPort() cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"protocol": cty.StringVal("tcp"), "port": newNumber(claudie.APIPort)})
 }
 
-// addPool adds a pool of the cluster, with its network.
 func (p *planner) addPool(role, name string, openAPI bool) {
 	pool := p.manifest.Spec.FindDynamicPool(name)
-	if pool == nil { // static machines are there
+	if pool == nil { // existing machines
 		return
 	}
 	var open []cty.Value
@@ -85,7 +83,6 @@ func (p *planner) addPool(role, name string, openAPI bool) {
 	p.pools[role+"/"+name] = p.add(part)
 }
 
-// newPool returns a pool of an owner.
 func (p *planner) newPool(owner, role string, pool *claudie.DynamicPool, network *Part) *Part {
 	at := []any{"nodePools", "dynamic", p.indexOfPool(pool.Name)}
 	path := func(keys ...any) []any { return append(at[:len(at):len(at)], keys...) }
@@ -149,8 +146,8 @@ func machineOf(m *claudie.MachineSpec) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"cpus": newNumber(m.CPUCount), "memory": newNumber(m.Memory), "gpus": newNumber(m.GPUs()), "gpu_type": orNull(m.NvidiaGPUType)})
 }
 
-// addBootstrap adds what makes Kubernetes of the control pools. endpoint is the DNS name of the load
-// balancer that serves the API; nil if there is none.
+// addBootstrap adds Kubernetes on the control pools. endpoint is the DNS part of the
+// API's load balancer, or nil.
 func (p *planner) addBootstrap(kubeconfig string, endpoint *Part) {
 	i := p.indexOfCluster()
 	at := []any{"kubernetes", "clusters", i}
@@ -181,7 +178,6 @@ func proxyOf(i *claudie.InstallationProxy) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"mode": orNull(i.Mode), "endpoint": orNull(i.Endpoint), "no_proxy": orNull(i.NoProxy)})
 }
 
-// nodesOf returns the expression of the nodes of pools of the cluster in one role, by pool.
 func (p *planner) nodesOf(part *Part, role string, pools []string) hclwrite.Tokens {
 	var pairs []pair
 	for _, name := range pools {
@@ -192,8 +188,6 @@ func (p *planner) nodesOf(part *Part, role string, pools []string) hclwrite.Toke
 	return objectOf(pairs)
 }
 
-// addStaticNodes gives a part the machines of static pools of the cluster, and the keys by which they are
-// reached.
 func (p *planner) addStaticNodes(part *Part, at []any) {
 	var nodes []cty.Value
 	add := func(role string, pools []string) {
@@ -216,7 +210,6 @@ func (p *planner) addStaticNodes(part *Part, at []any) {
 	p.addStaticKeys(part, slices.Concat(p.cluster.Pools.Control, p.cluster.Pools.Compute))
 }
 
-// addStaticKeys gives a part the keys by which the machines of static pools are reached, by address.
 func (p *planner) addStaticKeys(part *Part, pools []string) {
 	var keys []pair
 	for _, name := range pools {

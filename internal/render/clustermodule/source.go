@@ -15,16 +15,12 @@ import (
 )
 
 var (
-	// folderName matches a part of the path of a folder.
-	folderName = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_.-]*$`)
-	// refName matches a tag, a branch or a commit.
-	refName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._/+-]*$`)
-	// variableName matches the name of a variable of a module.
+	folderName   = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_.-]*$`)
+	refName      = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._/+-]*$`)
 	variableName = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_-]*$`)
 )
 
-// Find returns the modules that carry out a manifest, with what is wrong with them; nil if they are not
-// known.
+// Find returns the modules of a manifest, or nil, with their problems.
 func Find(m *model.Model, manifest *clusters.Manifest) (*model.ClusterModules, problem.List) {
 	var problems problem.List
 	all := m.Clusters.Modules
@@ -46,7 +42,6 @@ func Find(m *model.Model, manifest *clusters.Manifest) (*model.ClusterModules, p
 	return nil, problems
 }
 
-// checkModules reports what is wrong with how modules are named.
 func checkModules(c *model.ClusterModules) problem.List {
 	var problems problem.List
 	if c.Spec.Repo == "" {
@@ -72,13 +67,11 @@ func checkModules(c *model.ClusterModules) problem.List {
 	return problems.Sorted()
 }
 
-// namedModule is a module with the field that names it.
 type namedModule struct {
 	field  []any
 	module model.ClusterModule
 }
 
-// namedModules returns the modules that a ClusterModules names.
 func namedModules(spec *model.ClusterModulesSpec) []namedModule {
 	all := []namedModule{{[]any{"bootstrap"}, spec.Bootstrap}, {[]any{"loadBalancer"}, spec.LoadBalancer}}
 	for provider, modules := range spec.Providers {
@@ -89,8 +82,8 @@ func namedModules(spec *model.ClusterModulesSpec) []namedModule {
 	return all
 }
 
-// ListRepositories returns the repositories of the modules that carry out manifests of a model. Modules that
-// none of the clusters uses as they are written are among them: a phase may still have what they made.
+// ListRepositories returns the repositories of all modules of manifests, including
+// unused ones: a phase may still need them.
 func ListRepositories(m *model.Model) []rootmodule.Repository {
 	manifests, _ := clusters.Resolve(m) // rendering reports its problems
 	var all []rootmodule.Repository

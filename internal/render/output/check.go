@@ -17,11 +17,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// assignment identifies an assignment by the indexes of its cluster type and its target.
+// assignment has indexes of a cluster type and a target.
 type assignment struct{ clusterType, target int }
 
-// findings collects problems from all workers. A problem that many assignments have is
-// reported once, with the first of them and their number.
+// findings collects problems from all workers. A problem of many assignments is
+// reported once, with the first and their number.
 type findings struct {
 	mu      sync.Mutex
 	list    problem.List
@@ -39,7 +39,6 @@ func (f *findings) add(problems ...problem.Problem) {
 	f.list = append(f.list, problems...)
 }
 
-// addTemplate adds the problems of a template, as warnings if warn is set.
 func (f *findings) addTemplate(c *compiledTemplate, warn bool) {
 	for _, found := range c.problems {
 		found.Warning = found.Warning || warn
@@ -61,11 +60,9 @@ func (f *findings) addForAssignment(a assignment, p problem.Problem) {
 	f.grouped[p] = g
 }
 
-// missingManifest matches what templates say of a key of a target's manifests that is not there.
+// missingManifest matches template errors about a missing key in a target's manifests.
 var missingManifest = regexp.MustCompile(`^manifests\.(\w+) is missing|^\.Manifests\.(\w+) has no value`)
 
-// reportMistake reports a mistake at the template. If that is built in, its data are wrong: the
-// mistake is reported at the target; so is what a team wrote, and a key of the target's manifests that is misspelt there.
 func (p *pass) reportMistake(t *render.Template, m *render.Mistake, a assignment) {
 	found := t.Problem(m)
 	target, near := p.model.Targets[a.target], ""
@@ -86,7 +83,6 @@ func (p *pass) reportMistake(t *render.Template, m *render.Mistake, a assignment
 // maxProblems bounds the problems of an environment.
 const maxProblems = 2000
 
-// sortedProblems returns all problems, sorted.
 func (p *pass) sortedProblems() problem.List {
 	p.found.mu.Lock()
 	defer p.found.mu.Unlock()
@@ -102,7 +98,7 @@ func (p *pass) sortedProblems() problem.List {
 	return all.Sorted().Capped(maxProblems)
 }
 
-// warnUnused warns of objects that have no effect.
+// warnUnused warns of objects without effect.
 func (p *pass) warnUnused() {
 	for policy, lacks := range p.plan.IdlePolicies() {
 		p.found.add(idleProblem(policy, lacks, p.model))
@@ -125,7 +121,7 @@ func (p *pass) warnUnused() {
 	}
 }
 
-// warnMissing warns of the templates that show a missing value.
+// warnMissing warns of templates that show a missing value.
 func (p *pass) warnMissing(rows []*row) {
 	if !p.options.Templates.PublishMissing || p.isCanceled() {
 		return
@@ -150,7 +146,7 @@ func (p *pass) warnObject(o *model.Object, hint, summary string) {
 	p.found.add(problem.Problem{Pos: o.Pos, Subject: o.Subject(), Summary: summary, Hint: hint, Warning: true})
 }
 
-// validateValues checks the values of an assignment against its schemas.
+// validateValues checks an assignment's values against its schemas.
 func (p *pass) validateValues(i, j int, v *values.Values) {
 	t := p.model.Targets[j]
 	violations, steps := p.cache.values.ValidateValues(v, t)
@@ -179,14 +175,13 @@ func (p *pass) validateValues(i, j int, v *values.Values) {
 	}
 }
 
-// valueKey names a value of a class of assignments.
 type valueKey struct {
 	values *values.Values
 	key    string
 }
 
-// findSource returns the config that a value comes from, which is looked up once for all assignments
-// with the same values.
+// findSource returns the config of a value, once for all assignments with the same
+// values.
 func (p *pass) findSource(i, j int, v *values.Values, key string) (values.Source, bool) {
 	if key == "" {
 		return values.Source{}, false
@@ -200,8 +195,7 @@ func (p *pass) findSource(i, j int, v *values.Values, key string) (values.Source
 	return s, s.Config != nil
 }
 
-// withoutField returns the message of a violation without the field before it, if the message names it
-// again or the sentence has named it.
+// withoutField omits the field from a message that names it again.
 func withoutField(v values.Violation) string {
 	field, message, ok := strings.Cut(v.Message, ": ")
 	if ok && (field == v.Key || strings.HasPrefix(message, field)) {
@@ -210,11 +204,9 @@ func withoutField(v values.Violation) string {
 	return v.Message
 }
 
-// stepsOfSchema is how many steps of a template one step of a schema counts as.
 const stepsOfSchema = 16
 
-// exhaustedProblem returns the problem that rendering takes too much work, at the template that
-// took most of it.
+// exhaustedProblem blames the most expensive template.
 func (p *pass) exhaustedProblem() problem.Problem {
 	var most *compiledTemplate
 	for _, ts := range p.templates {
@@ -233,11 +225,10 @@ func (p *pass) exhaustedProblem() problem.Problem {
 	return found
 }
 
-// fluxNamespace is where the objects are with which Flux applies an output.
 const fluxNamespace = "flux-system"
 
-// checkName reports a name of a target that what applies the output has: the objects of the target would take
-// its place, and Flux would remove all that it has applied.
+// checkName reports a target with the name of what applies the output. Its objects
+// would replace that, and Flux would remove everything.
 func (p *pass) checkName(i, j int) {
 	t := p.model.Targets[j]
 	if t.Name != fluxNamespace && t.Name != stack.FindClusterSource(p.model).Name {
@@ -253,7 +244,7 @@ func (p *pass) checkName(i, j int) {
 	}
 }
 
-// checkNamespace reports a namespace that Kubernetes would refuse, if a template uses it.
+// checkNamespace reports a used namespace name that Kubernetes would refuse.
 func (p *pass) checkNamespace(i, j int) {
 	t := p.model.Targets[j]
 	name := p.namespaceName(p.model.ClusterTypes[i], t)

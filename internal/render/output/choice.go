@@ -11,19 +11,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// checkChoices reports what is wrong with what the policies chose: one problem for each policy.
+// checkChoices reports problems of choices, one per policy and kind.
 func (p *pass) checkChoices() {
 	isChoice := func(policy *model.Policy) bool { return policy.Choice != nil }
 	isTainted := func(c *model.ClusterType) bool { return c.Taints != nil }
 	if p.model.Measures == nil && !slices.ContainsFunc(p.model.Policies, isChoice) && !slices.ContainsFunc(p.model.ClusterTypes, isTainted) {
 		return
 	}
-	emptied, short, places := map[*model.Policy][]*schedule.Unit{}, map[*model.Policy][]*schedule.Unit{}, map[*model.Policy]int{}
+	emptied, short, waiting, places := map[*model.Policy][]*schedule.Unit{}, map[*model.Policy][]*schedule.Unit{}, map[*model.Policy][]*schedule.Unit{}, map[*model.Policy]int{}
 	for _, u := range p.plan.Units() {
 		places[u.Policy] += len(u.Places)
 		switch {
 		case u.IsEmptied():
 			emptied[u.Policy] = append(emptied[u.Policy], u)
+		case u.IsWaiting():
+			waiting[u.Policy] = append(waiting[u.Policy], u)
 		case u.IsShort():
 			short[u.Policy] = append(short[u.Policy], u)
 		}
@@ -46,6 +48,13 @@ func (p *pass) checkChoices() {
 				Hint:    "fairlead explain, with CLUSTERTYPE/TARGET, shows what is in the way",
 			})
 		}
+		if units := waiting[policy]; units != nil {
+			p.found.add(problem.Problem{
+				Pos: policy.Choice.Pos, Subject: policy.Subject(), Warning: !policy.Choice.Required, OfAbsence: true,
+				Summary: fmt.Sprintf("%s: waits for a decision of the scheduler %s", nameUnits(units), policy.Choice.Decider.Name),
+				Hint:    "a Decision in " + model.DecisionFolder + " places it, by a scheduler that the settings of the daemon name or by anybody",
+			})
+		}
 		if places[policy] > maxPlaces {
 			p.found.add(problem.Problem{
 				Pos: policy.Choice.Pos, Subject: policy.Subject(), Hint: "split the policy, or pick fewer",
@@ -58,10 +67,9 @@ func (p *pass) checkChoices() {
 	p.warnTwice()
 }
 
-// maxPlaces bounds the places of a decision: a larger file could not be read again.
+// maxPlaces bounds the places of a decision, so that the file stays readable.
 const maxPlaces = 400_000
 
-// nameUnits names the first of some units, and counts the others.
 func nameUnits(units []*schedule.Unit) string {
 	if len(units) == 1 {
 		return units[0].Name
@@ -80,13 +88,12 @@ func describeLosses(u *schedule.Unit) string {
 	return strings.Join(all, ", ")
 }
 
-// maxNamed bounds the names in a sentence.
 const maxNamed = 5
 
-// warnChoice warns of a choice that selects no less than the policy does, and of names that it cannot pick.
+// warnChoice warns of choices without effect and of names that it cannot pick.
 func (p *pass) warnChoice(i int, policy *model.Policy) {
 	types, targets := p.plan.Selected(i)
-	if types.Empty() || targets.Empty() { // which is a warning already
+	if types.Empty() || targets.Empty() { // warned elsewhere
 		return
 	}
 	warn := func(hint, format string, args ...any) {
@@ -110,7 +117,7 @@ func (p *pass) warnChoice(i int, policy *model.Policy) {
 	}
 }
 
-// warnMeasures warns of capacity and requests that have no effect.
+// warnMeasures warns of capacity and requests without effect.
 func (p *pass) warnMeasures() {
 	limited := map[string]bool{model.Assignments: true}
 	for _, measures := range p.model.Measures {
@@ -142,8 +149,8 @@ func (p *pass) warnMeasures() {
 	}
 }
 
-// warnTwice warns of plain policies that put targets where they are chosen too, or on cluster types with taints, which
-// they do not see; and of two choices that make the same assignment.
+// warnTwice warns of plain policies that repeat a choice or ignore taints, and of two
+// choices with the same assignment.
 func (p *pass) warnTwice() {
 	byTarget := map[int][]*schedule.Unit{}
 	for _, u := range p.plan.Units() {

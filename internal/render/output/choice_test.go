@@ -2,8 +2,6 @@ package output_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -64,9 +62,8 @@ func describeUnits(m *model.Model, plan *schedule.Plan) string {
 func writeDecisions(t *testing.T, plan *schedule.Plan) string {
 	t.Helper()
 	var b strings.Builder
-	all := plan.Decisions()
-	for _, policy := range slices.Sorted(maps.Keys(all)) {
-		text, err := model.EncodeDecision(policy, all[policy])
+	for _, d := range plan.Decisions() {
+		text, err := d.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,15 +12,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// targetSet is a set of targets that one or more cluster types have, with what
-// each target waits for there.
+// targetSet is a set of targets on one or more cluster types, with their dependencies.
 type targetSet struct {
 	members members
-	order   []int            // the targets, in the order of the members
-	waits   map[int][]string // by target: names of targets on the same cluster type, sorted
+	order   []int            // targets, in the order of the members
+	waits   map[int][]string // by target: sorted names on the same cluster type
 	missing []missingDependency
 	wide    []wideDependency
-	cycles  [][]int // targets that wait for each other in a circle, in order
+	cycles  [][]int // circles of targets, in order
 }
 
 // missingDependency is a dependency that is not on the same cluster type.
@@ -29,26 +28,24 @@ type missingDependency struct {
 	dependency model.Dependency
 }
 
-// maxWaits bounds the targets that one dependency may stand for: they are all written into the
-// output of each target that has it.
+// maxWaits bounds the targets of one dependency, which the output of each dependant
+// lists.
 const maxWaits = 500
 
-// wideDependency is a dependency on a workload of more targets than maxWaits.
 type wideDependency struct {
 	missingDependency
 	targets int
 }
 
-// previousSets holds the sets of the last run. A set stays valid in the next run if the model
-// has as many targets, the set has the same indexes, and the targets at these have not
-// changed: what a target depends on is in the same set, or missing.
+// previousSets has the sets of the last run. A set stays valid with equal indexes of
+// unchanged targets and an equal number of targets, since dependencies are inside the
+// set or missing.
 type previousSets struct {
 	targets []*model.Target
 	byKey   map[string]*targetSet
 }
 
-// unchangedSets returns a lookup of the last run's set by its key; nil for a set that may have
-// changed.
+// unchangedSets returns a lookup that is nil for possibly changed sets.
 func (k *previousSets) unchangedSets(targets []*model.Target) func(set schedule.Set, key string) *targetSet {
 	if len(k.targets) != len(targets) {
 		return func(schedule.Set, string) *targetSet { return nil }
@@ -69,15 +66,15 @@ func (k *previousSets) unchangedSets(targets []*model.Target) func(set schedule.
 	}
 }
 
-// targetSets returns the set of each cluster type, and reports what is wrong with their
-// dependencies. Cluster types with the same targets share a set.
+// targetSets returns the set of each cluster type and reports problems of dependencies.
+// Cluster types with the same targets share a set.
 func (p *pass) targetSets() []*targetSet {
 	if len(p.model.Targets) == 0 {
 		return slices.Repeat([]*targetSet{{}}, len(p.model.ClusterTypes))
 	}
 	known := p.cache.sets.unchangedSets(p.model.Targets)
 	now := previousSets{p.model.Targets, map[string]*targetSet{}}
-	byAddress := map[*uint64]*targetSet{} // the plan shares sets between cluster types
+	byAddress := map[*uint64]*targetSet{} // the plan shares sets
 	sets := make([]*targetSet, len(p.model.ClusterTypes))
 	for i := range sets {
 		members := p.plan.Targets(i)
@@ -121,8 +118,8 @@ func (p *pass) newTargetSet(set schedule.Set) *targetSet {
 	return s
 }
 
-// changedMembers returns the indexes of the members of a set that have changed; ok is false if the
-// set has other members. Rows share sets, so that the result is cached.
+// changedMembers returns the indexes of changed members; false if the set has others.
+// It caches results, since rows share sets.
 func (p *pass) changedMembers(old *members, set *targetSet) (changed []int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,14 +137,13 @@ func (p *pass) changedMembers(old *members, set *targetSet) (changed []int, ok b
 	return known.changed, known.same
 }
 
-// memberChange is the difference between two sets of members.
 type memberChange struct {
-	same    bool // they have the same names
+	same    bool
 	changed []int
 }
 
-// resolveDependencies sets what the members of a set wait for, and returns the same as indexes. A
-// dependency is the target of that name, or else all targets of the workload of that name.
+// resolveDependencies resolves a dependency to the target, or else all targets of the
+// workload, with that name.
 func (p *pass) resolveDependencies(members schedule.Set, s *targetSet) map[int][]int {
 	byName, byWorkload := map[string][]int{}, map[string][]int{}
 	for j := range members.All() {
@@ -163,7 +159,7 @@ func (p *pass) resolveDependencies(members schedule.Set, s *targetSet) map[int][
 		}
 		return byWorkload[name]
 	}
-	known := map[string]int{} // a target by the names of its dependencies; those of a workload share them
+	known := map[string]int{} // targets with the same dependencies share results
 	edges := map[int][]int{}
 	for j := range members.All() {
 		var names []string
@@ -172,7 +168,7 @@ func (p *pass) resolveDependencies(members schedule.Set, s *targetSet) map[int][
 			case n == 0 && len(s.missing) < maxProblems:
 				s.missing = append(s.missing, missingDependency{j, d})
 			case n > maxWaits && len(s.wide) < maxProblems && (len(s.wide) == 0 || s.wide[len(s.wide)-1].dependency != d):
-				s.wide = append(s.wide, wideDependency{missingDependency{j, d}, n}) // once for the targets of a workload
+				s.wide = append(s.wide, wideDependency{missingDependency{j, d}, n}) // once for targets of a workload
 			case n > 0 && n <= maxWaits:
 				names = append(names, d.Name)
 			}
@@ -196,13 +192,12 @@ func (p *pass) resolveDependencies(members schedule.Set, s *targetSet) map[int][
 	return edges
 }
 
-// findCycles returns the circles of targets that wait for each other. Each begins with the
-// first of its targets that the search meets; a target is in one circle at most.
+// findCycles returns circles of dependencies. A target is in at most one.
 func findCycles(edges map[int][]int) [][]int {
 	var found [][]int
 	var path []int
 	const done = -1
-	at := map[int]int{} // one more than the index in path, or done
+	at := map[int]int{} // index in path plus one, or done
 	var visit func(j int)
 	visit = func(j int) {
 		switch i := at[j]; {
@@ -244,8 +239,6 @@ func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
 	}
 }
 
-// hintMissing returns the hint for a dependency that is not on the same cluster type. It is found
-// once for each name.
 func (p *pass) hintMissing(name string) string {
 	if p.names == nil {
 		for _, t := range p.model.Targets {
@@ -283,7 +276,6 @@ func (p *pass) reportCycle(c *model.ClusterType, circle []int) {
 	})
 }
 
-// configDigest returns the digest of all that the values of assignments are made from.
 func configDigest(m *model.Model) digest {
 	h := newHasher()
 	for _, c := range m.Configs {

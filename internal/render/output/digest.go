@@ -11,11 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// digest identifies inputs: equal digests mean equal inputs.
 type digest [16]byte
 
-// hasher computes the digest of texts and numbers, each with its length, so that different
-// sequences have different digests.
+// hasher prefixes inputs with their length, so that different sequences have different
+// digests.
 type hasher struct {
 	h   hash.Hash
 	buf []byte
@@ -50,8 +49,6 @@ func (h *hasher) sum() (d digest) {
 	return d
 }
 
-// targetDigest returns the digest of all that templates, selectors and schemas read of a
-// target.
 func targetDigest(t *model.Target) digest {
 	h := newHasher()
 	h.writeTexts(t.Name, t.Workload, t.Workspace)
@@ -82,7 +79,6 @@ func templateDigest(t *model.Template) digest {
 	return h.sum()
 }
 
-// rowInputs returns what the folder of cluster type i is rendered from, except its targets.
 func (p *pass) rowInputs(i int) rowInputs {
 	c := rowInputs{labels: p.labels[i], configs: p.configs}
 	for which, t := range p.templates[i] {
@@ -93,8 +89,7 @@ func (p *pass) rowInputs(i int) rowInputs {
 	return c
 }
 
-// valuesDigest returns the digest of an assignment's values and of the schemas that check
-// them.
+// valuesDigest covers the values and their schemas.
 func valuesDigest(v *values.Values) digest {
 	if len(v.Schemas) == 0 {
 		return digest(v.Digest)

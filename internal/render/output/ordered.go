@@ -14,30 +14,27 @@ import (
 )
 
 const (
-	// ReconcilerName is the file of a deployment target with the objects that its reconciler makes, or, if
-	// that is ordered, with the Kustomization that applies them.
+	// ReconcilerName is the file with a target's reconciler objects, or with the
+	// Kustomization that applies them if ordered.
 	ReconcilerName = "reconciler.yaml"
-	// ObjectsName is the folder of an ordered deployment target with the objects that its reconciler
-	// makes.
+	// ObjectsName is the folder with the reconciler objects of an ordered target.
 	ObjectsName = "objects"
 )
 
-// orderedKey is what the folder of an ordered target is made from.
 type orderedKey struct {
 	clusterType, target, after string
 	folder                     tree.ID
 	settings                   string
 }
 
-// orderedFolder is the folder of an ordered target, and what identifies the states of Terraform in it that
-// clusters share.
+// orderedFolder is the folder of an ordered target with its shared Terraform states.
 type orderedFolder struct {
 	files  tree.Tree
 	states []string
 }
 
-// orderFolder returns the folder of cluster type i with the objects of each target in a folder of their
-// own, if its reconciler is ordered.
+// orderFolder moves the objects of each target to their own folder if its reconciler is
+// ordered.
 func (p *pass) orderFolder(i int, r *row, folder tree.Tree) tree.Tree {
 	reconciler := p.templates[i][reconcilerText]
 	if len(r.members.names) == 0 || !reconciler.template.Model.Ordered {
@@ -65,8 +62,8 @@ func (p *pass) orderFolder(i int, r *row, folder tree.Tree) tree.Tree {
 	return tree.FromEntries(ordered)
 }
 
-// checkStates reports the states of an assignment that another one has too, or that several clusters of the
-// cluster type have: each would undo what the other one did.
+// checkStates reports Terraform states that assignments or clusters share: each would
+// undo the others.
 func (p *pass) checkStates(at assignment, states []string) {
 	if len(states) == 0 {
 		return
@@ -93,7 +90,7 @@ func (p *pass) checkStates(at assignment, states []string) {
 	}
 }
 
-// listClusters returns the clusters of a cluster type that the environment provisions. Others are not known.
+// listClusters returns the provisioned clusters of a cluster type; others are unknown.
 func (p *pass) listClusters(clusterType string) []string {
 	if p.clusters == nil {
 		p.clusters = map[string][]string{}
@@ -109,7 +106,6 @@ func (p *pass) listClusters(clusterType string) []string {
 	return p.clusters[clusterType]
 }
 
-// orderTarget returns the folder of an ordered target.
 func (p *pass) orderTarget(key orderedKey, at assignment, files tree.Tree) orderedFolder {
 	report := func(summary, hint string) orderedFolder {
 		p.reportMistake(p.templates[at.clusterType][reconcilerText].template, &render.Mistake{Summary: summary, Hint: hint}, at)

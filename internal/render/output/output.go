@@ -1,24 +1,18 @@
 // Package output renders the whole tree of one environment: what its branch of the
 // GitOps repository should hold.
 //
-// The layout is Kalypso's: a folder for every cluster type with a README.md and a
-// folder for each deployment target on it, holding reconciler.yaml, namespace.yaml
-// and, where there are values, platform-config.yaml (or .sh, .tfvars); and
-// .github/tracking/Promoted_Commit_Id with the promoted commit. The files of stacks are
-// in folders of their own, see package stackfiles, and so are those of clusters that are
-// provisioned, see package clusterfiles. Where a reconciler is ordered, its
-// objects are in the folder objects of the deployment target, reconciler.yaml holds the
-// Kustomization that applies them, and a kustomization.yaml keeps others from doing so.
+// The layout is Kalypso's: a folder per cluster type with README.md and a folder per
+// deployment target, which has reconciler.yaml, namespace.yaml and, with values,
+// platform-config.yaml (or .sh, .tfvars). .github/tracking/Promoted_Commit_Id has the
+// promoted commit. Packages stackfiles and clusterfiles add their own folders. The
+// objects of an ordered reconciler are in the target's folder objects, its
+// reconciler.yaml has their Kustomization, and kustomization.yaml hides them from
+// others.
 //
-// What the package keeps true:
-//   - [Render] is a function of the model. A [Cache] makes it faster and never
-//     changes the result.
-//   - One run finds all problems; if one of them stops the environment, the tree is
-//     empty.
-//   - A change re-renders the assignments that read what changed, and no others:
-//     the cache compares what each assignment reads, by digest.
-//   - Contents are not kept: the tree renders a file again when it is read, so that
-//     a fleet of 400,000 files costs the memory of its ids.
+// [Render] is a function of the model; a [Cache] only makes it faster. One run finds
+// all problems. A problem that stops the environment empties the tree. A change
+// re-renders only assignments that read it, by digest. The tree keeps ids but renders
+// contents when they are read, so a fleet of 400,000 files needs little memory.
 package output
 
 import (
@@ -42,18 +36,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// The names and texts of files that Kalypso writes.
+// Kalypso's names and texts of files.
 const (
 	readmeName = "README.md"
-	// ReadmeText is the README of a cluster type's folder, as Kalypso writes it.
+	// ReadmeText is Kalypso's README of a cluster type's folder.
 	ReadmeText = "This folder contains deployment targets scheduled on the cluster type"
 	// TrackingFile holds the promoted commit of the base.
 	TrackingFile = ".github/tracking/Promoted_Commit_Id"
 )
 
-// Cache keeps from one run to the next what each assignment read, and the ids of its
-// files. The zero value is ready to use; one cache serves one environment, and one run
-// at a time.
+// Cache keeps the inputs and file ids of the last run. The zero value is ready to use.
+// A cache serves one environment and one run at a time.
 type Cache struct {
 	plan      *schedule.Plan
 	values    values.Cache
@@ -62,7 +55,7 @@ type Cache struct {
 	labels    digestCache[model.ClusterType]
 	sets      previousSets
 	stacks    stackfiles.Cache
-	ordered   map[orderedKey]orderedFolder // those of ordered targets, of the last run
+	ordered   map[orderedKey]orderedFolder // of the last run
 	rows      map[string]*row              // of the last run, by cluster type
 	rendered  atomic.Int64
 	last      rendering
@@ -77,7 +70,6 @@ type rendering struct {
 	problems problem.List
 }
 
-// compiledTemplate is a compiled template, with its problems.
 type compiledTemplate struct {
 	template *render.Template
 	problems problem.List
@@ -85,8 +77,8 @@ type compiledTemplate struct {
 	fine     shapeSet
 }
 
-// Rendered returns the number of assignments that were rendered since the cache was
-// made. The others were in it.
+// Rendered returns the number of rendered, uncached assignments since the cache was
+// made.
 func (c *Cache) Rendered() int64 { return c.rendered.Load() }
 
 // Assignments returns the number of assignments of the last run.
@@ -97,28 +89,25 @@ func (c *Cache) Assignments() int {
 	return c.plan.Len()
 }
 
-// Plan returns the assignments of the last run; nil if there was none.
+// Plan returns the assignments of the last run; nil before the first.
 func (c *Cache) Plan() *schedule.Plan { return c.plan }
 
 // Options are the conditions of one run.
 type Options struct {
-	// Canceled reports whether the caller no longer wants the result; nil if it always
-	// does. It is called often, from several goroutines. A run that was canceled has a
-	// problem that stops the environment, and is not cached.
+	// Canceled reports whether the result is unwanted. It may be nil, and is called
+	// often and concurrently. A canceled run stops the environment and is not cached.
 	Canceled func() bool
-	// MaxSteps bounds the work of rendering, in steps of templates; 0 for the default.
-	// It counts what is rendered in the run, and not what is in the cache.
+	// MaxSteps bounds the uncached work in steps of templates; 0 is the default.
 	MaxSteps int64
-	// Kept are the states that the output names, by their stacks: of two stacks with one state, the one that
-	// the output has goes on. Without it, neither does.
+	// Kept are the states that the output has. Of two stacks with one state, the kept
+	// one wins; else neither.
 	Kept []stack.State
-	// Templates controls how templates are expanded.
+	// Templates controls the expansion of templates.
 	Templates render.Options
 }
 
-// Render renders the environment that the model describes. c may be nil. The tree is empty
-// if a problem stops the environment. The caller must not change the list of problems: the
-// cache keeps it.
+// Render renders the environment of a model. c may be nil. The tree is empty if a
+// problem stops the environment. The cache owns the list of problems.
 func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 	if c == nil {
 		c = &Cache{}
@@ -137,7 +126,7 @@ func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 	return t, problems
 }
 
-// isCanceled reports whether the run was canceled. Once true, it stays true.
+// isCanceled stays true once it is.
 func (p *pass) isCanceled() bool {
 	if !p.canceled.Load() && p.options.Canceled != nil && p.options.Canceled() {
 		p.canceled.Store(true)
@@ -182,10 +171,9 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 	return tree.FromEntries(slices.Concat(entries, stacks.Entries(), provisioned.Entries())), problems
 }
 
-// OwnedTree returns the part of a GitOps repository's tree that is an environment's output:
-// the folders of cluster types and of stacks, and the tracking file. It leaves out what people keep
-// beside them: files in the root, and folders that begin with a dot. White space around
-// the promoted commit is trimmed.
+// OwnedTree returns the part of a GitOps repository that is the environment's output.
+// It omits files in the root, and folders that begin with a dot, except the tracking
+// file. White space around the promoted commit is trimmed.
 func OwnedTree(t tree.Tree) tree.Tree {
 	var entries []tree.Entry
 	for _, e := range t.Entries() {
@@ -217,23 +205,23 @@ type pass struct {
 
 	templates []templates  // by cluster type
 	sets      []*targetSet // by cluster type
-	targets   []digest     // by target: of all that templates read of it
-	labels    []digest     // by cluster type
+	targets   []digest     // by target
+	labels    []digest
 	configs   digest
 	ordered   map[orderedKey]orderedFolder
-	states    map[string]assignment // by the states of Terraform that are shared by clusters
-	clusters  map[string][]string   // by cluster type: those that the environment provisions; nil until it is asked for
+	states    map[string]assignment // by shared Terraform state
+	clusters  map[string][]string
 	found     findings
-	names     []string          // of targets and workloads, sorted; nil until a dependency is missing
-	hints     map[string]string // for missing dependencies, by their name
+	names     []string          // of targets and workloads, sorted; computed on demand
+	hints     map[string]string // for missing dependencies, by name
 
 	mu      sync.Mutex
 	changes map[[2]*members]memberChange
-	workers sync.Pool // for texts that are rendered again
-	sources sync.Map  // the configs that wrong values come from
+	workers sync.Pool // for repeated rendering
+	sources sync.Map  // of wrong values
 }
 
-// templates holds the templates of a cluster type by their text; nil where one is missing.
+// templates has the templates of a cluster type by text; nil if missing.
 type templates [3]*compiledTemplate
 
 func newPass(m *model.Model, c *Cache, o Options) *pass {
@@ -259,14 +247,12 @@ func newPass(m *model.Model, c *Cache, o Options) *pass {
 	return p
 }
 
-// digestCache holds objects of a model with their digests.
 type digestCache[T any] struct {
 	objects []*T
 	digests []digest
 }
 
-// cachedDigests returns the digest of each object: from last if the object is still at the same
-// index, else computed. It updates last.
+// cachedDigests reuses digests of objects at the same index, and updates last.
 func cachedDigests[T any](objects []*T, last *digestCache[T], of func(*T) digest) []digest {
 	all := make([]digest, len(objects))
 	for i, o := range objects {
@@ -280,8 +266,7 @@ func cachedDigests[T any](objects []*T, last *digestCache[T], of func(*T) digest
 	return all
 }
 
-// compileTemplates finds and compiles the templates of every cluster type. It reuses those
-// that were compiled for an earlier model.
+// compileTemplates reuses templates of earlier models.
 func (p *pass) compileTemplates() {
 	known := p.cache.templates
 	p.cache.templates = map[*model.Template]*compiledTemplate{}
@@ -311,8 +296,7 @@ func (p *pass) compileTemplates() {
 	p.reportBrokenTemplates()
 }
 
-// reportBrokenTemplates reports the problems of the templates that cluster types use, as warnings
-// if no assignment is rendered with the template.
+// reportBrokenTemplates only warns of templates without assignments.
 func (p *pass) reportBrokenTemplates() {
 	needed := map[*compiledTemplate]bool{}
 	for i, ts := range p.templates {
@@ -341,8 +325,7 @@ func (p *pass) compileTemplate(t *model.Template) *compiledTemplate {
 	return c
 }
 
-// reportMissingTemplate reports that a template was not found, as a warning if no assignment is
-// rendered with it.
+// reportMissingTemplate only warns if no assignment needs the template.
 func (p *pass) reportMissingTemplate(c *model.ClusterType, field, name string, assigned bool) {
 	var known []string
 	for _, t := range p.model.Templates {
@@ -355,9 +338,8 @@ func (p *pass) reportMissingTemplate(c *model.ClusterType, field, name string, a
 	})
 }
 
-// renderRows renders all cluster types, as many at a time as there are processors. They do not
-// depend on each other. texts has the folders of those that have changed since the last run;
-// "" for the others.
+// renderRows renders all cluster types in parallel. texts has the folders that changed
+// since the last run; "" for others.
 func (p *pass) renderRows() (rows []*row, texts []string) {
 	rows, texts = make([]*row, len(p.model.ClusterTypes)), make([]string, len(p.model.ClusterTypes))
 	var next atomic.Int64

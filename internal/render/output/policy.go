@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// idleProblem returns the warning of a policy that selects nothing.
 func idleProblem(policy *model.Policy, lacks string, m *model.Model) problem.Problem {
 	hint := "compare its selectors with the labels; fairlead explain shows what each object lacks"
 	if misspelt := schedule.MisspeltLabel(policy, m); misspelt != "" {
@@ -19,10 +18,11 @@ func idleProblem(policy *model.Policy, lacks string, m *model.Model) problem.Pro
 	return problem.Problem{Pos: policy.Pos, Subject: policy.Subject(), Summary: "the policy selects no " + lacks, Hint: hint, Warning: true}
 }
 
-// WithIdleSince returns the problems of now, with those of what a change takes out without saying so: a policy
-// that selected something before and selects nothing now, an object that was selected before its labels were
-// changed, and one that Flux would keep as it was. It serves the review of a change, where both sides are known,
-// and changes neither list. A target whose environment is not among those named is at fault for its policy.
+// WithIdleSince returns the problems of now, and what a change silently takes out:
+// policies that no longer select anything, objects that lost their selected labels, and
+// objects that Flux would keep. It serves the review of a change and changes neither
+// list. Targets of environments that are not in environments are blamed instead of
+// their policy.
 func WithIdleSince(before, now *model.Model, environments []string, problems problem.List) problem.List {
 	if before == nil || now == nil {
 		return problems
@@ -47,7 +47,7 @@ func WithIdleSince(before, now *model.Model, environments []string, problems pro
 		}
 		all = append(all, p)
 	}
-	for _, stops := range idle { // those whose warnings were not in the list
+	for _, stops := range idle { // whose warnings were not in the list
 		all = append(all, stops)
 	}
 	for o, near := range schedule.NewlyUnselected(before, now) {
@@ -61,8 +61,8 @@ func WithIdleSince(before, now *model.Model, environments []string, problems pro
 	return all.Sorted()
 }
 
-// findMisplaced returns a target that a policy selected before and that is written for an environment that does not
-// exist now; nil if there is none.
+// findMisplaced returns a target that the policy selected before and whose environment
+// does not exist now, or nil.
 func findMisplaced(policy *model.Policy, before, now *model.Model, environments []string) *model.Target {
 	if len(environments) == 0 {
 		return nil

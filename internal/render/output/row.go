@@ -14,53 +14,49 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// row is the result for one cluster type: its assignments, with what each of them read, and
-// the id of its folder.
+// row is the result for one cluster type: assignments, their inputs and the folder's
+// id.
 type row struct {
-	inputs  rowInputs // all inputs of the row except its targets
-	members *members  // its targets; shared with other rows
-	cells   cells     // one for each of them
+	inputs  rowInputs
+	members *members // shared with other rows
+	cells   cells    // parallel to members
 	id      tree.ID
 }
 
-// rowInputs is what the folder of a cluster type is rendered from, except its targets. The
-// labels and the configs together determine the values of each target.
+// rowInputs is what a cluster type's folder depends on besides targets. Labels and
+// configs determine the values.
 type rowInputs struct {
 	templates [3]digest
 	labels    digest
 	configs   digest
 }
 
-// members are the targets of rows, in Git's order of their folders.
+// members are the targets of rows, in Git's order.
 type members struct {
 	digest digest // of all of them
 	names  []string
-	reads  []digest // of all that templates read of each, and of what it waits for
+	reads  []digest // of templates' inputs and dependencies
 }
 
-// cell is one assignment. It holds no pointers, so that 100,000 of them cost the
-// garbage collector nothing.
+// cell is one assignment. It has no pointers, for the garbage collector's sake.
 type cell struct {
-	values digest  // and the schemas that check them
+	values digest  // with schemas
 	id     tree.ID // of the folder
 	texts  [3]tree.ID
-	// changesData is true if one of the templates changes its data, on which the texts of the
-	// later ones then depend.
+	// changesData is true if a template changes its data, which later ones see.
 	changesData bool
-	// missing has a bit set for each text that shows a missing value.
+	// missing has a bit for each text with a missing value.
 	missing uint8
 }
 
-// cells holds the cells of a row, in chunks. A finished row never changes: with copies the
-// chunks that are to change.
+// cells are in chunks. Finished rows are immutable: changes copy chunks.
 type cells []*[chunk]cell
 
 const chunk = 16
 
 func (c cells) get(k int) *cell { return &c[k/chunk][k%chunk] }
 
-// withWritable returns a copy of the cells in which those at the given indexes, in order, may be
-// changed.
+// withWritable copies the chunks at the given sorted indexes.
 func (c cells) withWritable(changed []int) cells {
 	c = slices.Clone(c)
 	last := -1
@@ -73,16 +69,15 @@ func (c cells) withWritable(changed []int) cells {
 	return c
 }
 
-// The texts of an assignment, in Git's order of their files. A cell keeps their ids, so
-// that contents that are rendered again need not be hashed again.
+// The texts of an assignment, in Git's order. Cells keep ids, so texts that are
+// rendered again need no hashing.
 const (
 	namespaceText = iota
-	configText    // the zero id if there is none
+	configText    // zero id for none
 	reconcilerText
 )
 
-// expansionOrder is the order in which the texts are rendered, which is Kalypso's: a
-// template sees the changes that an earlier one made to the values.
+// expansionOrder is Kalypso's order, since templates see earlier changes of values.
 var expansionOrder = [...]int{reconcilerText, namespaceText, configText}
 
 // worker renders rows, one at a time.
@@ -90,11 +85,11 @@ type worker struct {
 	pass    *pass
 	buffer  []byte
 	encoded []byte          // a folder
-	shapes  [3]render.Shape // of the texts that were rendered last
+	shapes  [3]render.Shape // of the last texts
 }
 
-// renderRow renders cluster type i, reusing the last run's cells where nothing has changed. The
-// text is that of its folder; "" if that is the same as in the last run.
+// renderRow renders cluster type i, reusing unchanged cells. The text of the folder is
+// "" if unchanged.
 func (w *worker) renderRow(i int) (*row, string) {
 	p := w.pass
 	set := p.sets[i]
@@ -123,15 +118,13 @@ func (w *worker) renderRow(i int) (*row, string) {
 	return r, w.hashFolder(r)
 }
 
-// hashFolder sets the id of a row's folder, and returns the text of its tree object.
+// hashFolder sets the folder's id and returns its tree object.
 func (w *worker) hashFolder(r *row) string {
 	w.encoded = r.appendText(w.encoded[:0])
 	r.id = tree.HashText(w.encoded)
 	return string(w.encoded)
 }
 
-// renderCells returns the cells of cluster type i: those of the old row whose inputs are the same,
-// and the others rendered.
 func (w *worker) renderCells(i int, old *row) cells {
 	set := w.pass.sets[i]
 	all := make(cells, (len(set.order)+chunk-1)/chunk)
@@ -156,7 +149,7 @@ func (w *worker) renderCells(i int, old *row) cells {
 	return all
 }
 
-// compareFolders compares the names of two folders in Git's order.
+// compareFolders compares folder names in Git's order.
 func compareFolders(a, b string) int {
 	if a == b {
 		return 0
@@ -171,7 +164,6 @@ func compareFolders(a, b string) int {
 	return int(a[n]) - int('/')
 }
 
-// sameFolders reports whether the folders are those of a row of the same targets.
 func (r *row) sameFolders(o *row) bool {
 	for i, c := range r.cells {
 		if c == o.cells[i] {
@@ -186,8 +178,8 @@ func (r *row) sameFolders(o *row) bool {
 	return true
 }
 
-// appendText appends the text of the tree object of the cluster type's folder. It builds no
-// entries: a change in every folder of a fleet would need 100,000 of them.
+// appendText appends the folder's tree object without building entries, of which a
+// fleet-wide change would need 100,000.
 func (r *row) appendText(text []byte) []byte {
 	written := false
 	for i, name := range r.members.names {
@@ -204,8 +196,8 @@ func (r *row) appendText(text []byte) []byte {
 
 var readme = []tree.Entry{tree.File(readmeName, []byte(ReadmeText))}
 
-// clusterTypeFolder returns the folder of cluster type i, whose files are rendered when they are
-// read. If text is "", it is encoded when the folder is opened.
+// clusterTypeFolder renders files when they are read. If text is "", it is encoded on
+// opening.
 func (p *pass) clusterTypeFolder(i int, r *row, text string) tree.Tree {
 	if text != "" {
 		return p.openFolder(i, r, text)
@@ -213,7 +205,6 @@ func (p *pass) clusterTypeFolder(i int, r *row, text string) tree.Tree {
 	return tree.Lazy(r.id, 0, func() tree.Tree { return p.openFolder(i, r, string(r.appendText(nil))) })
 }
 
-// openFolder returns the folder of cluster type i with the given text of its tree object.
 func (p *pass) openFolder(i int, r *row, text string) tree.Tree {
 	open := func(e tree.Entry) tree.Tree {
 		k, _ := slices.BinarySearchFunc(r.members.names, e.Name, compareFolders)
@@ -231,10 +222,9 @@ func (p *pass) openFolder(i int, r *row, text string) tree.Tree {
 	})
 }
 
-// assignmentFolder returns the folder of the cell at index k of the row of cluster type i. Each file
-// is rendered when it is read: a change mostly needs one of them.
+// assignmentFolder renders each file when it is read, since changes mostly need one.
 func (p *pass) assignmentFolder(i, k int, c *cell) tree.Tree {
-	var room [256]byte // more than three entries take
+	var room [256]byte // enough for three entries
 	return tree.FromText(c.id, string(p.appendFolder(room[:0], i, c)), func(e tree.Entry) tree.Entry {
 		names := p.fileNames(i)
 		e.Data = p.renderText(i, k, slices.Index(names[:], e.Name), c.changesData)
@@ -242,7 +232,6 @@ func (p *pass) assignmentFolder(i, k int, c *cell) tree.Tree {
 	})
 }
 
-// fileNames returns the names of the texts of an assignment on cluster type i.
 func (p *pass) fileNames(i int) [3]string {
 	names := [...]string{namespaceText: "namespace.yaml", reconcilerText: ReconcilerName}
 	if config := p.templates[i][configText]; config != nil {
@@ -251,7 +240,6 @@ func (p *pass) fileNames(i int) [3]string {
 	return names
 }
 
-// appendFolder appends the text of the tree object of a cell's folder.
 func (p *pass) appendFolder(text []byte, i int, c *cell) []byte {
 	for which, name := range p.fileNames(i) {
 		if c.texts[which] != (tree.ID{}) {
@@ -261,8 +249,8 @@ func (p *pass) appendFolder(text []byte, i int, c *cell) []byte {
 	return text
 }
 
-// renderText renders again one text of the cell at index k of the row of cluster type i, which had
-// no mistakes. If templates change their data, the texts before it are rendered first.
+// renderText renders one valid text again. If templates change data, it first renders
+// the earlier texts.
 func (p *pass) renderText(i, k, which int, changes bool) []byte {
 	w, ok := p.workers.Get().(*worker)
 	if !ok {
@@ -284,8 +272,8 @@ func (p *pass) renderText(i, k, which int, changes bool) []byte {
 	return bytes.Clone(text)
 }
 
-// renderCell renders and checks the assignment of the target at index k of the row of cluster
-// type i, and reports its problems. After a problem the id has no meaning.
+// renderCell renders and checks an assignment and reports its problems. The id is
+// meaningless after a problem.
 func (w *worker) renderCell(i, k int) cell {
 	p := w.pass
 	if p.isCanceled() || p.texts.Exhausted() {
@@ -316,8 +304,8 @@ func (w *worker) renderCell(i, k int) cell {
 	return c
 }
 
-// expandTexts expands all templates of an assignment and reports all mistakes; false if there
-// are any. The texts are valid until the worker renders again.
+// expandTexts expands all templates and reports all mistakes; false if any. The texts
+// are valid until the worker renders again.
 func (w *worker) expandTexts(d *render.Data, scope render.Scope, at assignment) (texts [3][]byte, ok bool) {
 	text, ok := w.buffer[:0], true
 	var ends [len(expansionOrder)]int
@@ -334,7 +322,6 @@ func (w *worker) expandTexts(d *render.Data, scope render.Scope, at assignment) 
 	return texts, ok
 }
 
-// templateData returns the data that templates see of an assignment, and their scope.
 func (p *pass) templateData(i, j int, v *values.Values, waits []string) (render.Data, render.Scope) {
 	t, c := p.model.Targets[j], p.model.ClusterTypes[i]
 	return render.Data{
@@ -344,8 +331,8 @@ func (p *pass) templateData(i, j int, v *values.Values, waits []string) (render.
 	}, render.Scope{ClusterType: c, Target: t, Values: v.Digest, Team: t.Team}
 }
 
-// expandText appends one text of an assignment, and reports the mistakes. fine is false if there
-// are any, or no template.
+// expandText appends one text and reports mistakes. fine is false for mistakes or a
+// missing template.
 func (w *worker) expandText(text []byte, which int, d *render.Data, scope render.Scope, at assignment) (_ []byte, fine bool) {
 	shape := &w.shapes[which]
 	shape.Reset()
@@ -355,7 +342,7 @@ func (w *worker) expandText(text []byte, which int, d *render.Data, scope render
 	}
 	expanded, mistakes := c.template.Expand(&w.pass.texts, text, d, scope, shape)
 	for _, m := range mistakes {
-		if w.pass.texts.Exhausted() { // reported once, at the end
+		if w.pass.texts.Exhausted() { // reported once at the end
 			break
 		}
 		w.pass.reportMistake(c.template, &m, at)
@@ -370,11 +357,10 @@ func (p *pass) namespaceName(c *model.ClusterType, t *model.Target) string {
 	return p.model.Environment + "-" + c.Name + "-" + t.Name
 }
 
-// yamlTypes are the content types of the config templates whose text has to be YAML.
+// yamlTypes are content types whose text must be YAML.
 var yamlTypes = []string{"", "yaml", "yml"}
 
-// checkTexts reports what is wrong with the texts that were rendered last, and with the name of
-// the namespace if a template uses it.
+// checkTexts checks the last texts and the used namespace name.
 func (w *worker) checkTexts(i, j int, texts [3][]byte) {
 	p, names := w.pass, w.pass.fileNames(i)
 	for which, text := range texts {
@@ -400,7 +386,7 @@ func (w *worker) checkTexts(i, j int, texts [3][]byte) {
 	p.checkName(i, j)
 }
 
-// shapeSet holds the shapes of texts that were checked and are valid.
+// shapeSet has the shapes of valid texts.
 type shapeSet struct {
 	mu    sync.RWMutex
 	known map[string]struct{}

@@ -22,7 +22,7 @@ func FindApplications(m *model.Model, c *stack.Component) ([]argocd.File, proble
 	if !ok {
 		return nil, g.problems
 	}
-	layerName := c.Stack.Pos.Layer
+	layerName := LocalLayer(c)
 	if named.repo != "" {
 		layerName = stack.SourceName(named.repo, named.ref)
 	}
@@ -63,7 +63,6 @@ func FindApplications(m *model.Model, c *stack.Component) ([]argocd.File, proble
 	return files, g.problems
 }
 
-// applicationInputs returns what identifies the files of a component of type argocd.
 func applicationInputs(m *model.Model, c *stack.Component) []string {
 	files, _ := FindApplications(m, c) // rendering reports its problems
 	var all []string
@@ -77,8 +76,8 @@ func applicationInputs(m *model.Model, c *stack.Component) []string {
 // names; repo is "" if it is the stack's own.
 func (g *generator) findApplicationSource() (gitAddress, bool) {
 	c := g.component
-	if folder, local := localModule(c.Module); local {
-		repo, ref := c.Stack.FindSource(g.model, "", "")
+	if folder, local := c.Module.LocalFolder(); local {
+		repo, ref := c.Stack.FindSource(g.model, LocalLayer(c), "", "")
 		return gitAddress{repo, folder, ref}, true
 	}
 	line := c.Module.Source.Line
@@ -99,7 +98,7 @@ func (g *generator) findApplicationSource() (gitAddress, bool) {
 		g.addf(line, "name a folder of the repository, from its root", "component %s: %s: the folder is outside of the repository", c.Name, moduleField)
 		return gitAddress{}, false
 	}
-	repo, ref := c.Stack.FindSource(g.model, named.repo, named.ref)
+	repo, ref := c.Stack.FindSource(g.model, c.Stack.LayerAt(line), named.repo, named.ref)
 	if repo == "" && ref != "" {
 		g.problems.Warnf(c.Stack.PositionAt(line), c.Stack.Subject(), "remove ref", "component %s: %s is read at the commit that is rendered, and not at %s", c.Name, moduleField, ref)
 		ref = ""
@@ -107,7 +106,6 @@ func (g *generator) findApplicationSource() (gitAddress, bool) {
 	return gitAddress{repo, named.folder, ref}, true
 }
 
-// addApplications adds the repository with the Applications of a component.
 func (l repositoryList) addApplications(m *model.Model, c *stack.Component) {
 	if c.Module == nil {
 		return

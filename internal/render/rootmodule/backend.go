@@ -153,7 +153,6 @@ func (g *generator) backendOf(c *stack.Component) backend {
 	return backend{"s3", backendAttributes(c, g.settings)}
 }
 
-// generatedBackend returns the backend of a component whose root module is generated.
 func generatedBackend(c *stack.Component, settings *stack.Settings) backend {
 	b := backend{"s3", append(backendAttributes(c, settings), attribute{"encrypt", cty.True})}
 	if table := settings.State.LockTable; table != "" {
@@ -162,7 +161,6 @@ func generatedBackend(c *stack.Component, settings *stack.Settings) backend {
 	return b
 }
 
-// backendAttributes returns what it takes to find the state of a component.
 func backendAttributes(c *stack.Component, settings *stack.Settings) []attribute {
 	all := []attribute{
 		{"bucket", cty.StringVal(settings.State.Bucket)},

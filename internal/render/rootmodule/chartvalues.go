@@ -39,7 +39,6 @@ func chartsOf(c *stack.Component) []*stack.Component {
 	return all
 }
 
-// values is a mapping of values, or of an expression at its end.
 type values struct {
 	tokens hclwrite.Tokens // nil for a mapping
 	keys   map[string]*values
@@ -60,7 +59,6 @@ func (v *values) add(keys []string, tokens hclwrite.Tokens) {
 	v.keys[keys[0]].add(keys[1:], tokens)
 }
 
-// expression returns the values as an expression of Terraform, with sorted keys.
 func (v *values) expression() hclwrite.Tokens {
 	if v.tokens != nil {
 		return v.tokens

@@ -93,8 +93,8 @@ func (g *generator) copyRoot() bool {
 // repository, or of another one that is read with Git.
 func (g *generator) nameRoot() (namedFile, bool) {
 	m := g.component.Module
-	if folder, local := localModule(m); local {
-		return namedFile{field: moduleField, path: model.Text{Text: folder, Line: m.Source.Line}}, true
+	if folder, local := m.LocalFolder(); local {
+		return namedFile{field: moduleField, path: model.Text{Text: folder, Line: m.Source.Line}, layer: LocalLayer(g.component)}, true
 	}
 	before := len(g.problems)
 	git, ok := g.resolveRepository(m)
@@ -109,7 +109,7 @@ func (g *generator) nameRoot() (namedFile, bool) {
 		return namedFile{}, false
 	}
 	text := func(t string) model.Text { return model.Text{Text: t, Line: m.Source.Line} }
-	return namedFile{moduleField, text(git.repo), text(git.folder), git.ref}, true
+	return namedFile{field: moduleField, source: text(git.repo), path: text(git.folder), ref: git.ref}, true
 }
 
 // resolveRepository returns the repository of a module; false if it is not read with Git.
@@ -123,7 +123,7 @@ func OwnFolder(m *model.Model, c *stack.Component) (folder string, own bool) {
 	if c.Module == nil {
 		return "", false
 	}
-	if folder, local := localModule(c.Module); local {
+	if folder, local := c.Module.LocalFolder(); local {
 		return folder, true
 	}
 	if !c.IsCopied() {
@@ -133,7 +133,7 @@ func OwnFolder(m *model.Model, c *stack.Component) (folder string, own bool) {
 	if !ok {
 		return "", false
 	}
-	repo, _ := c.Stack.FindSource(m, git.repo, git.ref)
+	repo, _ := c.Stack.FindSource(m, c.Stack.LayerAt(c.Module.Source.Line), git.repo, git.ref)
 	return git.folder, repo == ""
 }
 
@@ -180,7 +180,6 @@ func (g *generator) findSensitive(folder string, outputs []model.StackOutput) {
 	}
 }
 
-// isChartValue reports whether a chart takes an output of the component.
 func (g *generator) isChartValue(output string) bool {
 	return slices.ContainsFunc(chartsOf(g.component), func(chart *stack.Component) bool {
 		return slices.ContainsFunc(chart.Variables, func(v stack.Variable) bool {

@@ -74,7 +74,6 @@ func overrideRank(name string) int {
 	return 0
 }
 
-// addAt adds a problem of a file of a copied root module.
 func (g *generator) addAt(file string, line int, hint, format string, args ...any) {
 	s := g.component.Stack
 	pos, has := g.origins[file]
@@ -85,7 +84,6 @@ func (g *generator) addAt(file string, line int, hint, format string, args ...an
 	g.problems.Addf(pos, s.Subject(), hint, format, args...)
 }
 
-// parseFile parses a file of Terraform, which may be nested without end.
 func parseFile(name string, data []byte) (*hcl.File, error) {
 	parser := hclparse.NewParser()
 	if strings.HasSuffix(name, ".json") {
@@ -188,7 +186,6 @@ func (g *generator) readTerraformBlock(content *rootContent, name string, body h
 	}
 }
 
-// readBackend returns the backend of a block, of which all attributes are constants.
 func readBackend(block *hcl.Block) (backend, error) {
 	b := backend{kind: block.Labels[0]}
 	attributes, diagnostics := block.Body.JustAttributes()

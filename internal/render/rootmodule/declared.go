@@ -69,7 +69,7 @@ func (g *generator) hasLocalModule() bool {
 	if g.component.Module == nil {
 		return false
 	}
-	_, local := localModule(g.component.Module)
+	_, local := g.component.Module.LocalFolder()
 	return local
 }
 

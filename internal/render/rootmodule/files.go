@@ -1,6 +1,7 @@
 package rootmodule
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -24,19 +25,28 @@ func (f foundFile) positionAt(line int) problem.Pos {
 // overlayField is the field that names files of people beside the generated ones.
 const overlayField = "overlayFiles"
 
-// namedFile is a file or a folder as a component names it.
 type namedFile struct {
 	field        string
 	source, path model.Text
 	ref          string
+	layer        string // that it is in if source is ""; "" for the one that names it
+}
+
+// lineOfFile returns the line at which a file is named, which tells the layer that it is in: that of its path.
+func lineOfFile(path, source model.Text) int {
+	if path.Line < 0 { // of a blueprint
+		return path.Line
+	}
+	return max(path.Line, source.Line)
 }
 
 // findFile returns a file that a component names. It reports one that cannot be read.
 func (g *generator) findFile(n namedFile) (foundFile, bool) {
 	c := g.component
 	s := c.Stack
-	line := max(n.path.Line, n.source.Line)
-	repo, ref := s.FindSource(g.model, n.source.Text, n.ref)
+	line := lineOfFile(n.path, n.source)
+	own := cmp.Or(n.layer, s.LayerAt(line))
+	repo, ref := s.FindSource(g.model, own, n.source.Text, n.ref)
 	if n.source.Text == "" && n.field != moduleField {
 		g.problems.Warnf(s.PositionAt(line), s.Subject(), "", "component %s: %s has no source, which CloudKnit does not take: it is read from the repository of the stack", c.Name, n.field)
 	}
@@ -47,7 +57,7 @@ func (g *generator) findFile(n namedFile) (foundFile, bool) {
 	case n.field != moduleField:
 		g.problems.Warnf(s.PositionAt(line), s.Subject(), "", "component %s: %s is read at %s; CloudKnit reads the default branch, whatever ref is", c.Name, n.field, ref)
 	}
-	name := s.Pos.Layer
+	name := own
 	if repo != "" {
 		name = stack.SourceName(repo, ref)
 	}
@@ -65,7 +75,6 @@ func (g *generator) findFile(n namedFile) (foundFile, bool) {
 	return g.findInLayer(n, layer, name, line)
 }
 
-// reportUnread reports a layer of another repository that could not be read.
 func (g *generator) reportUnread(layer model.Layer, line int) bool {
 	if layer.Unread.Summary != "" {
 		g.addf(line, layer.Unread.Hint, "component %s: %s", g.component.Name, layer.Unread.Summary)
@@ -73,12 +82,14 @@ func (g *generator) reportUnread(layer model.Layer, line int) bool {
 	return layer.Unread.Summary != ""
 }
 
-// findInLayer returns a file of a layer of that name.
 func (g *generator) findInLayer(n namedFile, layer model.Layer, name string, line int) (foundFile, bool) {
 	c, file := g.component, n.path.Text
 	where := "folder of the environment"
-	if layer.Kind == model.Files {
+	switch layer.Kind {
+	case model.Files:
 		where = "repository"
+	case model.Base:
+		where = "folder of the base"
 	}
 	inLayer, inside := cutFolder(path.Clean("/" + file)[1:], path.Clean("/" + layer.Prefix)[1:])
 	found := foundFile{pos: problem.Pos{Layer: name, File: path.Clean("/" + file)[1:]}}
@@ -119,13 +130,15 @@ func (g *generator) findInLayer(n namedFile, layer model.Layer, name string, lin
 
 // describeLayer returns where a file was looked for, if that is not the branch of the environment.
 func describeLayer(l model.Layer) string {
-	if l.Kind != model.Files {
-		return ""
+	switch l.Kind {
+	case model.Files:
+		return " in " + l.Name
+	case model.Base:
+		return " in the base"
 	}
-	return " in " + l.Name
+	return ""
 }
 
-// cutFolder returns a path without a folder that it is in.
 func cutFolder(file, folder string) (rest string, inside bool) {
 	if folder == "" || file == folder {
 		return strings.TrimPrefix(file, folder), true
@@ -146,7 +159,7 @@ func (g *generator) addOverlays() {
 			g.addf(c.StackComponent.Name.Line, "", "component %s: overlayFiles names no paths", c.Name)
 		}
 		for _, p := range paths {
-			if found, ok := g.findFile(namedFile{overlayField, o.Source, p, o.Ref}); ok {
+			if found, ok := g.findFile(namedFile{field: overlayField, source: o.Source, path: p, ref: o.Ref}); ok {
 				g.addOverlay(p, found, owners)
 			}
 		}

@@ -22,7 +22,6 @@ var functions = strings.Fields(`abs abspath alltrue anytrue base64decode base64e
 	tonumber toset tostring transpose trim trimprefix trimspace trimsuffix try upper urldecode urlencode uuid uuidv5 values
 	yamldecode yamlencode zipmap`)
 
-// listCalls returns the names of the functions that an expression calls.
 func listCalls(e hcl.Expression) []string {
 	node, ok := e.(hclsyntax.Node)
 	if !ok {

@@ -27,25 +27,25 @@ const (
 	localFolder = "module"
 )
 
-// localModule returns the folder of a module that is in the repository of the stack.
-func localModule(m *model.StackModule) (folder string, local bool) {
-	source := strings.TrimSpace(m.Source.Text)
-	if source != "." && !strings.HasPrefix(source, "./") {
-		return "", false
+// LocalLayer returns the name of the layer with the module of a component, if that is in none of another
+// repository: the base for "base", or else the layer in which the component names it.
+func LocalLayer(c *stack.Component) string {
+	if c.Module.IsOfBase() {
+		return model.BaseLayer
 	}
-	return path.Join(source, m.Path), true
+	return c.Stack.LayerAt(c.Module.Source.Line)
 }
 
 // findModule returns the source of a component's module as Terraform takes it, and its version. A
 // module of the stack's own repository becomes a part of the root module, and one that is read at
 // the head of a branch gets the commit of that, so that its move is a change of the root module.
 func (g *generator) findModule(m *model.StackModule) (source, version string) {
-	if folder, local := localModule(m); local {
+	if folder, local := m.LocalFolder(); local {
 		if m.Version.Text != "" {
 			g.problems.Warnf(g.component.Stack.PositionAt(m.Version.Line), g.component.Stack.Subject(), "remove it", "component %s: module.version has no effect on a folder of the stack's own repository", g.component.Name)
 		}
 		written := model.Text{Text: folder, Line: m.Source.Line}
-		found, ok := g.findFile(namedFile{field: moduleField, path: written})
+		found, ok := g.findFile(namedFile{field: moduleField, path: written, layer: LocalLayer(g.component)})
 		switch {
 		case !ok:
 		case !found.entry.IsDir():
@@ -110,7 +110,6 @@ func isState(file string) bool {
 	return strings.Contains("/"+file, "/.terraform/") || stateFile.MatchString(file)
 }
 
-// reportState reports a file of a field that is state of Terraform.
 func (g *generator) reportState(field string, written model.Text, file string) {
 	g.addf(written.Line, "remove it from the repository, and change the secrets that it holds", "component %s: %s: %s is state of Terraform, which may hold secrets", g.component.Name, field, file)
 }
@@ -158,7 +157,7 @@ func findModuleLayer(m *model.Model, source string) (*model.Layer, string) {
 
 // isFixed reports whether the module of the component is the same one whenever Terraform runs.
 func (g *generator) isFixed(m *model.StackModule) bool {
-	if _, local := localModule(m); local || IsVersioned(m) {
+	if _, local := m.LocalFolder(); local || IsVersioned(m) {
 		return true
 	}
 	source, _ := (&generator{model: g.model, component: g.component}).resolveSource(m) // its problems were reported
@@ -187,7 +186,6 @@ func parseTemplate(value string) hcl.Expression {
 	return template
 }
 
-// moduleVariable is a variable of a module.
 type moduleVariable struct {
 	kind       string // string, number, bool, list, set, map, object, tuple or any; "" if it is not known
 	hasDefault bool
@@ -280,13 +278,12 @@ func (g *generator) checkValue(in input, v moduleVariable) {
 	if v.kind == "object" {
 		article = "an"
 	}
-	if !v.isPrimitive() && in.pos.Layer == g.component.Stack.Pos.Layer && in.pos.File == g.component.Stack.Pos.File {
+	if !v.isPrimitive() && g.component.Stack.IsWrittenIn(in.pos) {
 		hint = "write it in a variablesFile, or as ${[\"a\", \"b\"]}"
 	}
 	g.problems.Addf(in.pos, g.component.Stack.Subject(), hint, "component %s: the variable %s of its module is %s %s, and cannot be %s", g.component.Name, in.name, article, v.kind, describeValue(value))
 }
 
-// primitives are the types of variables that have no parts.
 var primitives = map[string]cty.Type{"string": cty.String, "number": cty.Number, "bool": cty.Bool}
 
 func (v moduleVariable) isPrimitive() bool {
@@ -303,7 +300,6 @@ func (v moduleVariable) takes(value cty.Value) bool {
 	return v.kind == "" || v.kind == "any" || !value.Type().IsPrimitiveType()
 }
 
-// describeValue returns a constant for a sentence.
 func describeValue(value cty.Value) string {
 	if !value.Type().IsPrimitiveType() {
 		return "a " + value.Type().FriendlyName()
@@ -362,7 +358,6 @@ func (i moduleInterface) addFile(f *hcl.File) {
 	}
 }
 
-// isSensitiveOutput reports whether the block of an output marks it as sensitive.
 func isSensitiveOutput(body hcl.Body) bool {
 	attributes, _, _ := body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "sensitive"}}})
 	written := attributes.Attributes["sensitive"]

@@ -72,7 +72,7 @@ func (g *generator) checkReserved(pos problem.Pos, name string) {
 // whatever Terraform takes there, and not only constants. It reports whether the file was read.
 func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.VariablesFile, names map[string]bool) bool {
 	c := g.component
-	found, ok := g.findFile(namedFile{variablesField, file.Source, file.Path, file.Ref})
+	found, ok := g.findFile(namedFile{field: variablesField, source: file.Source, path: file.Path, ref: file.Ref})
 	if !ok {
 		return false
 	}
@@ -137,7 +137,6 @@ func (g *generator) checkClear(pos problem.Pos, a *hclsyntax.Attribute) {
 	}
 }
 
-// constantText returns the texts in a value, one below the other.
 func constantText(value cty.Value) string {
 	var b strings.Builder
 	_ = cty.Walk(value, func(_ cty.Path, v cty.Value) (bool, error) { // the function returns no error
@@ -151,7 +150,7 @@ func constantText(value cty.Value) string {
 
 // outputTokens returns the expression that reads an output from the state of its component.
 func outputTokens(ref *stack.OutputRef) hclwrite.Tokens {
-	tokens := hclwrite.TokensForTraversal(traversalOf("data", "terraform_remote_state", ref.Component, "outputs", ref.Output))
+	tokens := hclwrite.TokensForTraversal(traversalOf("data", "terraform_remote_state", ref.StateName(), "outputs", ref.Output))
 	return append(tokens, &hclwrite.Token{Type: hclsyntax.TokenIdent, Bytes: []byte(ref.Index)})
 }
 

@@ -32,7 +32,6 @@ func (r Repository) WantsFile(file string) bool {
 	return named || isModuleFile(file) && slices.Contains(r.Modules, parentFolder(file))
 }
 
-// isModuleFile reports whether Terraform reads a file of a module.
 func isModuleFile(file string) bool {
 	return strings.HasSuffix(file, ".tf") || strings.HasSuffix(file, ".tf.json")
 }
@@ -73,9 +72,10 @@ type repositoryList struct{ byName map[string]*Repository }
 
 func (l repositoryList) addComponent(m *model.Model, c *stack.Component) {
 	add := func(source, file model.Text, ref string) {
-		repo, at := c.Stack.FindSource(m, source.Text, ref)
+		line := lineOfFile(file, source)
+		repo, at := c.Stack.FindSource(m, c.Stack.LayerAt(line), source.Text, ref)
 		if repo != "" {
-			r := l.find(c, repo, at, max(source.Line, file.Line))
+			r := l.find(c, repo, at, line)
 			r.Paths = append(r.Paths, strings.Trim(path.Clean("/"+file.Text), "/"))
 		}
 	}
@@ -92,8 +92,11 @@ func (l repositoryList) addComponent(m *model.Model, c *stack.Component) {
 	if c.Module == nil {
 		return
 	}
-	if folder, local := localModule(c.Module); local {
-		add(model.Text{}, model.Text{Text: folder, Line: c.Module.Source.Line}, "")
+	if folder, local := c.Module.LocalFolder(); local {
+		if repo, at := c.Stack.FindSource(m, LocalLayer(c), "", ""); repo != "" {
+			r := l.find(c, repo, at, c.Module.Source.Line)
+			r.Paths = append(r.Paths, strings.Trim(path.Clean("/"+folder), "/"))
+		}
 		return
 	}
 	g := &generator{model: m, component: c}

@@ -29,7 +29,6 @@ func AddRequest(files map[string][]byte, request *model.PlanRequest) {
 	}
 }
 
-// keepHex drops all but the digits of a commit.
 func keepHex(r rune) rune {
 	if r >= '0' && r <= '9' || r >= 'a' && r <= 'f' {
 		return r

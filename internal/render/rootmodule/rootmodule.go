@@ -23,6 +23,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -79,7 +80,6 @@ func newGenerator(m *model.Model, c *stack.Component, settings *stack.Settings) 
 	return &generator{model: m, component: c, settings: settings, files: map[string][]byte{}, overlays: map[string]bool{}, origins: map[string]problem.Pos{}}
 }
 
-// generateCall generates a root module that calls the module of the component.
 func (g *generator) generateCall() Module {
 	c, settings := g.component, g.settings
 	g.addFile("terraform.tf", g.writeTerraform)
@@ -93,7 +93,7 @@ func (g *generator) generateCall() Module {
 		g.found, g.foundError = readInterface(*g.module)
 		g.sensitive = g.found.outputs
 	}
-	if len(terraformNeeds(c)) > 0 {
+	if len(listStates(c)) > 0 {
 		g.addFile("data.tf", g.writeData)
 	}
 	if len(c.Outputs) > 0 {
@@ -139,13 +139,11 @@ type generator struct {
 	values  map[string]hclwrite.Tokens
 }
 
-// addf adds a problem at a line of the stack's file.
 func (g *generator) addf(line int, hint, format string, args ...any) {
 	s := g.component.Stack
 	g.problems.Addf(s.PositionAt(line), s.Subject(), hint, format, args...)
 }
 
-// addFile adds a generated file.
 func (g *generator) addFile(name string, write func(body *hclwrite.Body)) {
 	f := hclwrite.NewEmptyFile()
 	write(f.Body())
@@ -205,7 +203,6 @@ func (g *generator) usesShared() bool {
 	return uses && g.files["provider_shared.tf"] == nil
 }
 
-// writeSharedProvider writes the provider that reads secrets, and that overlays may use.
 func (g *generator) writeSharedProvider(body *hclwrite.Body) {
 	provider := body.AppendNewBlock("provider", []string{"aws"}).Body()
 	provider.SetAttributeValue("alias", cty.StringVal("shared"))
@@ -215,7 +212,6 @@ func (g *generator) writeSharedProvider(body *hclwrite.Body) {
 	}
 }
 
-// terraformNeeds returns the components that a component needs and that have a state.
 func terraformNeeds(c *stack.Component) []*stack.Component {
 	var all []*stack.Component
 	for _, n := range c.Needs {
@@ -226,17 +222,33 @@ func terraformNeeds(c *stack.Component) []*stack.Component {
 	return all
 }
 
-// writeData writes a data source for the state of each component that this one needs. It reads the
+// readState is a state that a root module reads, by its name there.
+type readState struct {
+	name string
+	of   *stack.Component
+}
+
+func listStates(c *stack.Component) []readState {
+	all := list.Convert(terraformNeeds(c), func(n *stack.Component) readState { return readState{n.Name, n} })
+	for _, v := range c.Variables {
+		if v.From != nil && v.From.Of != nil && !slices.Contains(all, readState{v.From.StateName(), v.From.Of}) {
+			all = append(all, readState{v.From.StateName(), v.From.Of})
+		}
+	}
+	return all
+}
+
+// writeData writes a data source for each state that the component reads. It reads the
 // workspace that the state is in, which CloudKnit does not.
 func (g *generator) writeData(body *hclwrite.Body) {
-	for i, needed := range terraformNeeds(g.component) {
+	for i, read := range listStates(g.component) {
 		if i > 0 {
 			body.AppendNewline()
 		}
-		from := g.backendOf(needed)
-		data := body.AppendNewBlock("data", []string{"terraform_remote_state", needed.Name}).Body()
+		from := g.backendOf(read.of)
+		data := body.AppendNewBlock("data", []string{"terraform_remote_state", read.name}).Body()
 		data.SetAttributeValue("backend", cty.StringVal(from.kind))
-		if workspace := g.component.Stack.Workspace; workspace != "" {
+		if workspace := read.of.Stack.Workspace; workspace != "" {
 			data.SetAttributeValue("workspace", cty.StringVal(workspace))
 		}
 		config := map[string]cty.Value{}
@@ -260,7 +272,6 @@ func (g *generator) distinctOutputs() []model.StackOutput {
 	})
 }
 
-// appendOutputs appends outputs of the component's module, and those that charts read.
 func (g *generator) appendOutputs(body *hclwrite.Body, outputs []model.StackOutput) {
 	for i, o := range outputs {
 		if i > 0 {

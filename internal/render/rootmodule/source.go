@@ -126,7 +126,6 @@ func (g *generator) useVersionAsRef(m *model.StackModule, parameters url.Values)
 	return parameters.Encode()
 }
 
-// isOutside reports whether a folder of a repository cannot be one.
 func isOutside(folder string) bool {
 	clean := path.Clean("./" + folder)
 	return clean != "." && tree.CheckPath(clean) != nil

@@ -42,7 +42,6 @@ func (r versionRange) isEmpty() bool {
 	return r.from.compare(r.before) >= 0 || r.before == r.from.next(2) && slices.Contains(r.without, r.from)
 }
 
-// includes reports whether all releases of another range are in a range.
 func (r versionRange) includes(other versionRange) bool {
 	return r.from.compare(other.from) <= 0 && r.before.compare(other.before) >= 0
 }
@@ -122,7 +121,6 @@ func listRequired(module string, f *hcl.File) (all []requirement) {
 	return all
 }
 
-// newProviderRequirement returns what is written of a provider: a mapping, or its versions alone.
 func newProviderRequirement(name string, value cty.Value) requirement {
 	field := func(key string) string {
 		if !value.IsWhollyKnown() || value.IsNull() || !value.Type().IsObjectType() || !value.Type().HasAttribute(key) {

@@ -19,7 +19,6 @@ const (
 	abandonedAnnotation = labelPrefix + "abandoned"
 )
 
-// isAbandoned reports whether a deleted stack is not to be destroyed.
 func (k *keeper) isAbandoned(name string) bool {
 	return slices.ContainsFunc(k.model.Stacks.Settings, func(s *model.StackSettings) bool {
 		return slices.ContainsFunc(s.Abandoned, func(a model.Text) bool { return a.Text == name })
@@ -79,7 +78,6 @@ func (c *renderedComponent) isKept() bool {
 	return slices.ContainsFunc(c.listDeployments(), keepsDeployed)
 }
 
-// subject returns the name of the stack in problems.
 func (s *renderedStack) subject() string {
 	if s.name == "" {
 		return s.Path()

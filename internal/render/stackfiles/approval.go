@@ -62,7 +62,6 @@ func isOfClusters(m *model.Model, stack string) bool {
 		slices.ContainsFunc(m.Clusters.Split, func(i *model.InputManifest) bool { return strings.HasPrefix(stack, nameOf(i)+"-") }) // of a cluster that goes
 }
 
-// planFolder returns the folder of the output with the Terraform object whose plan is approved.
 func planFolder(m *model.Model, a *model.PlanApproval) string {
 	if isOfClusters(m, a.Stack) {
 		return path.Join(model.ClustersPrefix+"tofu", strings.TrimPrefix(a.Stack, model.ClustersPrefix), objectsName, a.Component)
@@ -70,7 +69,6 @@ func planFolder(m *model.Model, a *model.PlanApproval) string {
 	return path.Join(ObjectsFolder, a.Stack, a.Component, objectsName)
 }
 
-// stopStack adds a problem that stops a stack.
 func (r *renderer) stopStack(path string, pos problem.Pos, subject, hint, format string, args ...any) {
 	r.problems = append(r.problems, problem.Problem{Pos: pos, Subject: subject, Hint: hint, Summary: fmt.Sprintf(format, args...), Stack: path})
 }
@@ -80,7 +78,6 @@ func (r *renderer) stopComponent(c *stack.Component, hint, format string, args .
 	r.stopStack(c.Stack.Path(), c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), hint, format, args...)
 }
 
-// warnOfDeleted warns of an approval of a stack that has no file.
 func warnOfDeleted(problems *problem.List, a *model.PlanApproval) {
 	problems.Warnf(a.Pos, a.Subject(), "remove it, unless it was written for the plan of the teardown", "no file describes the stack %s: the plan can only be that of its teardown", a.Stack)
 }

@@ -28,7 +28,6 @@ const (
 // typeAnnotation is on the Kustomization of a component whose objects do not tell its type.
 const typeAnnotation = labelPrefix + "type"
 
-// addApplications adds the objects of a component that is Applications.
 func (r *renderer) addApplications(folder string, c *stack.Component) {
 	before := len(r.problems)
 	files, problems := rootmodule.FindApplications(r.model, c)
@@ -93,7 +92,6 @@ func (r *renderer) checkTargets(c *stack.Component, targets []string) {
 	}
 }
 
-// readApps reads what deploys Applications in the folder of a component's objects.
 func readApps(objects tree.Tree) ([]kubeobject.Object[deploymentSpec], error) {
 	var all []kubeobject.Object[deploymentSpec]
 	for file, data := range objects.All() {
@@ -124,7 +122,6 @@ func (c *renderedComponent) deployments() []kubeobject.Reference {
 
 func compareReferences(a, b kubeobject.Reference) int { return strings.Compare(a.Name, b.Name) }
 
-// typeName returns the type of the component.
 func (c *renderedComponent) typeName() string {
 	if c.terraform != nil {
 		return stack.Terraform

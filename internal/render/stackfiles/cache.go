@@ -40,6 +40,7 @@ type renderedFiles struct {
 
 // neighbor is what the files of a component say of another one: of a chart, what it takes from it.
 type neighbor struct {
+	Stack, Workspace       string
 	Name, Type, ObjectName string
 	Destroyed              bool // decides about the order
 	Variables              []stack.Variable
@@ -51,7 +52,7 @@ type neighbor struct {
 func (r *renderer) neighborsOf(all []*stack.Component) []neighbor {
 	out := make([]neighbor, len(all))
 	for i, c := range all {
-		out[i] = neighbor{Name: c.Name, Type: c.Type, ObjectName: c.ObjectName, Destroyed: c.Destroyed}
+		out[i] = neighbor{Stack: c.Stack.Path(), Workspace: c.Stack.Workspace, Name: c.Name, Type: c.Type, ObjectName: c.ObjectName, Destroyed: c.Destroyed}
 		if c.Type == stack.Helm {
 			out[i].Variables = c.Variables
 		}
@@ -75,7 +76,7 @@ func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 		Team, Env, Company, Space string
 		Component                 *model.StackComponent
 		Name, ObjectName, Cluster string
-		Needs, NeededBy           []neighbor
+		Needs, NeededBy, Reads    []neighbor
 		Auto, Protected, ByTeam   bool
 		Gone, Skips               bool
 		Drift                     int64
@@ -88,17 +89,16 @@ func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 		Files                     []string
 	}{
 		r.settings, waitImage(r.model), r.isStopped(), s, c.Stack.Team, c.Stack.Env, c.Stack.Company, c.Stack.Namespace,
-		c.StackComponent, c.Name, c.ObjectName, cluster + "/" + key, r.neighborsOf(c.Needs), r.neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.ProtectedByTeam, c.Destroyed, c.Skipped,
+		c.StackComponent, c.Name, c.ObjectName, cluster + "/" + key, r.neighborsOf(c.Needs), r.neighborsOf(c.NeededBy), r.neighborsOf(c.Reads), c.AutoApprove, c.Protected, c.ProtectedByTeam, c.Destroyed, c.Skipped,
 		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], rootmodule.FindRequest(r.model, c.Stack.Path(), c.Name), r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
 	})
 	return sha256.Sum256(text), err
 }
 
-// filesOf returns the ids of the files that a component names.
 func (r *renderer) filesOf(c *stack.Component) []string {
-	layer := r.model.Stacks.Layers[c.Stack.Pos.Layer]
-	all := []string{r.model.Environment, layer.Prefix}
-	add := func(file string) {
+	all := []string{r.model.Environment, r.model.Stacks.Layers[c.Stack.Pos.Layer].Prefix}
+	add := func(layerName, file string) {
+		layer := r.model.Stacks.Layers[layerName]
 		inLayer := strings.TrimPrefix(path.Clean("/"+file), path.Clean("/"+layer.Prefix))
 		e, ok := layer.Files.Lookup(strings.Trim(inLayer, "/"))
 		switch {
@@ -110,16 +110,15 @@ func (r *renderer) filesOf(c *stack.Component) []string {
 			all = append(all, "")
 		}
 	}
-	if c.VariablesFile != nil {
-		add(c.VariablesFile.Path.Text)
+	if f := c.VariablesFile; f != nil {
+		add(c.Stack.LayerAt(f.Path.Line), f.Path.Text)
 	}
 	if folder, own := rootmodule.OwnFolder(r.model, c); own {
-		add(folder)
+		add(rootmodule.LocalLayer(c), folder)
 	}
 	for _, o := range c.OverlayFiles {
-		add(o.Path.Text)
-		for _, p := range o.Paths {
-			add(p.Text)
+		for _, p := range append([]model.Text{o.Path}, o.Paths...) {
+			add(c.Stack.LayerAt(p.Line), p.Text)
 		}
 	}
 	return append(all, rootmodule.InputFiles(r.model, c)...)
@@ -174,7 +173,6 @@ func (r *renderer) checkState(c *stack.Component, state string) {
 	}
 }
 
-// keeps reports whether the stack of a component keeps a state.
 func (r *renderer) keeps(c *stack.Component, state string) bool {
 	return slices.ContainsFunc(r.kept, func(k stack.State) bool { return k.Stack == c.Stack.Path() && k.ID == state })
 }

@@ -57,7 +57,7 @@ func KnownPrevious(output tree.Tree) Previous {
 
 // FollowPrevious compares the rendered output with the previous one. It returns the output with a
 // teardown of each stack that has no file any more, and these stacks, until they are destroyed. An
-// approval of a plan that the previous output has not is a problem. A stack that a problem stops, here
+// approval of a plan that the previous output does not make does not count. A stack that a problem stops, here
 // or before, is in the output as it was.
 //
 // The teardown is made from the previous output alone, and made again it is the same: what the file
@@ -66,9 +66,11 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	k := &keeper{model: m, rendered: rendered, previous: previous, found: map[string]bool{}, stopped: map[string]bool{}, held: map[string]bool{}, replaced: map[string]bool{}}
 	k.findStopped()
 	k.findUnread()
-	if err := k.checkSeen(rendered); err != nil {
+	rendered, err := k.refuseUnseen(rendered)
+	if err != nil {
 		return rendered, nil, nil, err
 	}
+	k.rendered = rendered
 	for _, output := range append([]tree.Tree{previous.Tree}, previous.Former...) {
 		if err := k.findStacks(output); err != nil {
 			return rendered, nil, nil, err
@@ -79,7 +81,7 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	if k.problems.StopsEnvironment() {
 		return rendered, k.deleted, k.problems.Sorted(), nil
 	}
-	all, err := rendered, error(nil)
+	all := rendered
 	if len(k.deleted) > 0 || len(k.stopped) > 0 || len(k.held) > 0 || len(k.replaced) > 0 {
 		all, err = k.union()
 	}
@@ -162,8 +164,12 @@ func (k *keeper) compareStack(s *renderedStack) error {
 	if team := stack.FindProtectingTeam(k.model, s.Team); team != nil {
 		return k.holdStack(s, team)
 	}
+	if why := findUse(k, s); why != "" {
+		return k.holdDeleted(s, "restore the file, and delete it when nothing uses the stack any more", "the file of the stack "+s.Path()+" was deleted, and the stack stays: "+why)
+	}
 	if !k.model.Stacks.HasTeam(s.Team) && slices.ContainsFunc(s.components, (*renderedComponent).isProtectedByTeam) {
-		return k.holdOrphaned(s)
+		return k.holdDeleted(s, "restore the Team, without teardownProtection if the stack is to be destroyed",
+			"the file of the stack "+s.Path()+" was deleted, and with it the Team "+s.Team+", whose teardownProtection keeps it")
 	}
 	s.endTeamProtection()
 	resuming, err := k.resumeRemoved(s, func(c *renderedComponent) bool { return c.terraform == nil && !c.isUninstalled() && !c.isProtected() })
@@ -210,7 +216,6 @@ func (k *keeper) findRenamed(s *renderedStack) *model.Stack {
 	return nil
 }
 
-// checkOrphans warns of components that are gone, and were not destroyed before.
 func (k *keeper) checkOrphans(s *renderedStack) {
 	for _, c := range s.components {
 		_, again := k.rendered.Lookup(path.Join(s.Folder(), c.name, componentFile))
@@ -265,7 +270,6 @@ func (k *keeper) locate(s *renderedStack) (problem.Pos, string) {
 	return problem.Pos{Layer: k.model.Environment}, "Environment/" + s.name
 }
 
-// addTeardown adds the files of a deleted stack.
 func (k *keeper) addTeardown(s *renderedStack) error {
 	s.reverseOrder()
 	s.namespace.Metadata.Annotations[teardownAnnotation] = "true"
@@ -297,6 +301,9 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	c.kustomization.Spec.HealthChecks = []kubeobject.HealthExpr{tfobject.Health(c.source.Spec.Ref.Commit)}
 	delete(t.Metadata.Annotations, InputsAnnotation)
 	delete(t.Metadata.Annotations, withheldAnnotation)
+	delete(t.Metadata.Annotations, refusedAnnotation)
+	reads := t.Metadata.Annotations[readsAnnotation]
+	delete(t.Metadata.Annotations, readsAnnotation)
 	delete(t.Metadata.Annotations, tfplan.DigestAnnotation)
 	setKept(&t.Metadata, false) // no plan is made from it
 	setKept(&c.source.Metadata, true)
@@ -305,6 +312,9 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 		return err
 	}
 	t.Metadata.Annotations[InputsAnnotation] = inputs
+	if reads != "" {
+		t.Metadata.Annotations[readsAnnotation] = reads
+	}
 	setKept(&t.Metadata, protected)
 	plan := tfobject.Plan{
 		Deleted: true, Component: c.name, Auto: auto, Versioned: t.Metadata.Annotations[tfobject.UnversionedAnnotation] == "",
@@ -358,7 +368,6 @@ func (k *keeper) addObject(file string, o any) error {
 	return k.kept.Add(file, text)
 }
 
-// union returns the rendered output with what is kept.
 func (k *keeper) union() (tree.Tree, error) {
 	kept := k.kept.Tree()
 	rendered, err := k.withoutKept()

@@ -214,8 +214,8 @@ func TestDeletedCases(t *testing.T) {
 		{"approval of a stack that never was", nil, map[string]string{"p.yaml": approvalText("till/dev", "eks", "plan-a", "b")}, nil, false, "the plan is of the component eks of the stack till/dev, which is not in this environment", true},
 		{"approval of another component", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"p.yaml": approvalText("checkout/dev", "db", "plan-a", "b")}, nil, false,
 			"the plan is of the component db of the stack checkout/dev, which is not in this environment", true},
-		{"approval of another plan", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"p.yaml": approvalText("checkout/dev", "eks", "plan-a", "b")}, nil, false,
-			"the approval is not for the plan of the component eks", true},
+		{"approval of another plan", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"p.yaml": approvalText("checkout/dev", "eks", "plan-a", "b")}, []string{"checkout/dev"}, false,
+			"the approval is not for the plan of the component eks", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before, _, problems := keepTexts(t, c.before, tree.Tree{})
@@ -277,8 +277,13 @@ func TestDeletedApproval(t *testing.T) {
 		t.Error("the approval was removed, and the plan is approved")
 	}
 	restored, _, problems := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "p.yaml": approval["p.yaml"]}, approved)
+	if problems.Stops() || !tree.Equal(restored, first) {
+		t.Errorf("with the file restored, it is not as it was: %v\n%s", problems, changesOf(first, restored))
+	}
+	mistake := approvalText("checkout/dev", "db", "plan-a", "b")
+	restored, _, problems = keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "p.yaml": mistake}, approved)
 	if !problems.Stops() || !strings.Contains(fmt.Sprint(problems), "no longer destroys a-network, eks") {
-		t.Errorf("with the file restored, the approval of the destruction stays: %v", problems)
+		t.Errorf("with the file restored and a mistake, the destruction is not suspended: %v", problems)
 	}
 	for _, name := range []string{"a-network", "eks"} {
 		if o := a.terraform(restored, name); !o.Spec.Suspend {
@@ -286,10 +291,10 @@ func TestDeletedApproval(t *testing.T) {
 		}
 	}
 	checkFiles(t, restored)
-	if again, _, _ := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "p.yaml": approval["p.yaml"]}, restored); !tree.Equal(again, restored) {
+	if again, _, _ := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "p.yaml": mistake}, restored); !tree.Equal(again, restored) {
 		t.Errorf("rendered again, it differs:\n%s", changesOf(restored, again))
 	}
-	if torn, _, _ := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "  teardown: true\n", ""), "p.yaml": approvalText("checkout/dev", "a-network", "plan-a", "b")}, approved); a.terraform(torn, "eks").Spec.Suspend {
+	if torn, _, _ := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "  teardown: true\n", ""), "p.yaml": mistake}, approved); a.terraform(torn, "eks").Spec.Suspend {
 		t.Error("a teardown that a problem stops is suspended")
 	}
 	if alive, _, problems := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", "")}, restored); !tree.Equal(alive, first) {
@@ -313,15 +318,30 @@ func TestDeletedMistakes(t *testing.T) {
 	destruction := planOf(torn)
 	approved, _, _ := keepTexts(t, map[string]string{"payment.yaml": payment, "p.yaml": destruction}, torn)
 	for _, c := range []struct {
+		approval string
+		history  []tree.Tree
+		want     string
+	}{
+		{planOf(first), []tree.Tree{first}, "the approval is not for the plan of the component eks"},
+		{destruction, []tree.Tree{torn, approved, torn}, "an approval of the plan of the component eks has counted before"},
+		{planOf(first), []tree.Tree{torn, approved}, "the approval is not for the plan of the component eks"},
+	} {
+		texts := map[string]string{"payment.yaml": payment, "p.yaml": c.approval}
+		after, deleted, problems := followTexts(t, texts, c.history)
+		if !strings.Contains(fmt.Sprint(problems), c.want) || problems.Stops() || len(deleted) != 1 || a.terraform(after, "eks").Spec.ApprovePlan != "" {
+			t.Errorf("the problems are %v, want %q, and no approval", problems, c.want)
+		}
+		if again, _, _ := keepTexts(t, texts, after); !tree.Equal(again, after) {
+			t.Errorf("without the history of the output, it differs:\n%s", changesOf(after, again))
+		}
+	}
+	for _, c := range []struct {
 		name, approval string
 		history        []tree.Tree // the last one is the previous output
 		want           string
 	}{
-		{"left behind", planOf(first), []tree.Tree{first}, "the approval is not for the plan of the component eks"},
 		{"of another component", approvalText("checkout/dev", "db", "plan-a", "b"), []tree.Tree{first}, "the plan is of the component db of the stack checkout/dev, which is not in this environment"},
 		{"twice", destruction + "---\n" + strings.Replace(destruction, "checkout-dev-eks", "again", 1), []tree.Tree{torn}, "there is another PlanApproval of the component eks, again"},
-		{"for the second time", destruction, []tree.Tree{torn, approved, torn}, "an approval of the plan of the component eks has counted before"},
-		{"not its plan any more", planOf(first), []tree.Tree{torn, approved}, "the approval is not for the plan of the component eks"},
 		{"of no stack", approvalText("till/dev", "eks", "plan-a", "b"), []tree.Tree{first}, "the plan is of the component eks of the stack till/dev, which is not in this environment"},
 		{"of all stacks", approvalText("checkout/*", "eks", "plan-a", "b"), []tree.Tree{first}, `"checkout-*-eks" cannot be a name`},
 	} {
@@ -460,11 +480,11 @@ func TestSeenApproval(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files, _, problems := followTexts(t, texts("one", approval(c.output)), c.history)
-			if got := fmt.Sprint(problems); problems.Stops() != (c.want != "") || !strings.Contains(got, c.want) {
+			if got := fmt.Sprint(problems); problems.Stops() || !strings.Contains(got, c.want) {
 				t.Errorf("the problems are %v, want %q", problems, c.want)
 			}
-			if c.want == "" && a.terraform(files, "eks").Spec.ApprovePlan == "" {
-				t.Error("the plan is not approved")
+			if plan := a.terraform(files, "eks").Spec.ApprovePlan; (plan == "") != (c.want != "") {
+				t.Errorf("the plan %q is approved", plan)
 			}
 		})
 	}

@@ -20,7 +20,7 @@ func (k *keeper) tryDestroy(s *renderedStack) error {
 	destroyed := try.kept.Tree()
 	if err == nil {
 		try.checkApprovals(s.Path())
-		err = try.checkSeen(destroyed)
+		destroyed, err = try.refuseUnseen(destroyed)
 	}
 	if err != nil {
 		return err

@@ -52,7 +52,6 @@ func ComponentFiles(output tree.Tree, team, env, component string) tree.Tree {
 	return tree.FromEntries(entries)
 }
 
-// modulesOf returns the folder of the root modules of a stack.
 func modulesOf(team, env string) string {
 	return path.Join(ModulesFolder, team+TeamSuffix, env+EnvSuffix)
 }

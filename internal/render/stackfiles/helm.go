@@ -11,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
-// addHelm adds the objects of a component that is a chart.
 func (r *renderer) addHelm(folder string, c *stack.Component) {
 	if c.Source == nil { // it was reported
 		return

@@ -42,7 +42,6 @@ func FindModules(m *model.Model, rendered tree.Tree) (*Modules, error) {
 // stack and the component, and terraform.
 const ModuleDepth = 4
 
-// addPins adds the root modules that are so far below a folder.
 func (m *Modules) addPins(folder string, t tree.Tree, depth int) error {
 	if depth == 0 {
 		pin, err := tfobject.NewPin(folder, t)

@@ -35,7 +35,6 @@ type renderedComponent struct {
 	resumed bool // see resumedAnnotation
 }
 
-// isUninstalled reports whether it is a chart, or Applications, that are uninstalled.
 func (c *renderedComponent) isUninstalled() bool {
 	_, ok := c.objects.Lookup(WaitFile)
 	return ok
@@ -147,14 +146,12 @@ func decodeObject[S any](folder tree.Tree, file string) (*kubeobject.Object[S], 
 	return o, nil
 }
 
-// isTornDown reports whether the output destroys the stack already.
 func (s *renderedStack) isTornDown() bool {
 	return s.namespace.Metadata.Annotations[teardownAnnotation] != "" && !slices.ContainsFunc(s.components, func(c *renderedComponent) bool {
 		return c.kustomization.Spec.Suspend || !c.isUninstalled() && (c.terraform == nil || !c.terraform.Spec.Destroy || c.terraform.Spec.Suspend)
 	})
 }
 
-// protectedNames returns the components that are not destroyed.
 func (s *renderedStack) protectedNames() []string {
 	var names []string
 	for _, c := range s.components {

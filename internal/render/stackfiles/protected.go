@@ -28,14 +28,12 @@ func (k *keeper) holdStack(s *renderedStack, team *model.Team) error {
 	return k.suspendDestruction(s, s.components)
 }
 
-// holdOrphaned keeps a stack whose file was deleted, and whose Team is gone, too, that protected it: the end of
-// a protection is a change of its own.
-func (k *keeper) holdOrphaned(s *renderedStack) error {
+// holdDeleted keeps a stack whose file was deleted, with a problem: something uses it, or its Team is gone, too, that
+// protected it, and the end of a protection is a change of its own.
+func (k *keeper) holdDeleted(s *renderedStack, hint, summary string) error {
 	k.held[s.Path()] = true
 	k.problems = append(k.problems, problem.Problem{
-		Pos: problem.Pos{Layer: k.model.Environment}, Subject: "Environment/" + s.subject(), Stack: s.Path(),
-		Hint:    "restore the Team, without teardownProtection if the stack is to be destroyed",
-		Summary: "the file of the stack " + s.Path() + " was deleted, and with it the Team " + s.Team + ", whose teardownProtection keeps it",
+		Pos: problem.Pos{Layer: k.model.Environment}, Subject: "Environment/" + s.subject(), Stack: s.Path(), Hint: hint, Summary: summary,
 	})
 	return k.keepStack(s, map[string]any{})
 }
@@ -70,7 +68,6 @@ func (s *renderedStack) endTeamProtection() {
 	}
 }
 
-// isDestroyed reports whether the output destroys what the component made.
 func (c *renderedComponent) isDestroyed() bool {
 	return c.isUninstalled() || c.terraform != nil && c.terraform.Spec.Destroy
 }
@@ -122,7 +119,6 @@ func (s *renderedStack) keepSuspended(changed map[string]any) error {
 	return nil
 }
 
-// keepLeftOut has Flux keep an object that is suspended, and not protected.
 func keepLeftOut(o *kubeobject.Metadata) {
 	if o.Annotations[pruneAnnotation] == "" {
 		setAnnotation(o, pruneAnnotation, "disabled")

@@ -97,7 +97,6 @@ func ReadPlans(documents []byte) (ReadablePlans, error) {
 	return joinPlans(chunks)
 }
 
-// joinPlans returns plans whose parts are given by their numbers.
 func joinPlans(chunks map[planKind]map[int]planChunk) (ReadablePlans, error) {
 	plans := ReadablePlans{}
 	kinds := slices.SortedFunc(maps.Keys(chunks), func(a, b planKind) int {
@@ -136,7 +135,6 @@ func joinPlans(chunks map[planKind]map[int]planChunk) (ReadablePlans, error) {
 	return plans, nil
 }
 
-// compareJSON orders the forms of a plan, JSON last.
 func compareJSON(a, b planKind) int {
 	switch {
 	case a.isJSON == b.isJSON:
@@ -156,7 +154,6 @@ func (c planChunk) text(isSecret bool) (string, error) {
 	return string(text), err
 }
 
-// readCompressedPlan reads a plan in JSON that gzip has compressed.
 func readCompressedPlan(compressed string) (*tfplan.Plan, error) {
 	in, err := gzip.NewReader(strings.NewReader(compressed))
 	if err != nil {

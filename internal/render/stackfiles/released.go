@@ -21,7 +21,6 @@ const sourceFile = "gitrepository.yaml"
 // terraformKind is the kind of the objects of tofu-controller.
 const terraformKind = "Terraform"
 
-// needsRelease reports whether the stack has Terraform objects.
 func (s *renderedStack) needsRelease() bool {
 	return slices.ContainsFunc(s.components, func(c *renderedComponent) bool { return c.terraform != nil })
 }
@@ -64,7 +63,6 @@ func (s *renderedStack) isHeld() bool {
 	})
 }
 
-// keepHeld has Flux keep the namespace and the sources of a stack.
 func (s *renderedStack) keepHeld(changed map[string]any) {
 	setAnnotation(&s.namespace.Metadata, pruneAnnotation, "disabled")
 	changed[path.Join(s.Folder(), namespaceFile)] = s.namespace

@@ -123,7 +123,6 @@ func (c *renderedComponent) restoreOrder() {
 	}
 }
 
-// setAnnotation sets an annotation of an object.
 func setAnnotation(o *kubeobject.Metadata, name, value string) {
 	if o.Annotations == nil {
 		o.Annotations = map[string]string{}

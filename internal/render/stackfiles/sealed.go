@@ -70,7 +70,6 @@ func EncodeFiles(files map[string]any) (tree.Tree, error) {
 	return b.Tree(), nil
 }
 
-// addSealed adds the files of a component to those that are kept.
 func (k *keeper) addSealed(folder string, s sealedComponent) error {
 	file, err := s.seal()
 	if err == nil {

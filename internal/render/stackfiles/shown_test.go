@@ -81,6 +81,10 @@ var shownBy = []struct {
 	{"objects are valid for Flux and tofu-controller", []string{"TestFiles", "TestStacks", "../../testkit/crdtest TestCheck"}},
 	{"the order is the graph, and all of it is in reach", []string{"TestOrder", "TestCircle", "TestDeletedOrder"}},
 	{"no plan is approved but the one that was", []string{"TestApprovals", "TestApprovalsAreCompared", "TestSeenApproval", "../../cli/stacksim TestReconcile"}},
+	{"blueprints: merged, named, and mistakes in them", []string{"stacks/blueprint: -- modules --", "stacks/blueprint-mistakes: -- problems --"}},
+	{"blueprints: prod plans what dev has planned, but for what it sets itself", []string{"TestBlueprintsArePlannedAlike"}},
+	{"no two environments have one state", []string{"../../controlplane/stack TestNoSharedState"}},
+	{"a change of a blueprint goes from dev to prod", []string{"../../cli TestStackChain"}},
 	{"a large fleet of stacks", []string{"BenchmarkRender"}},
 	{"the guide and the tutorial are typed", []string{"../../testkit/docstest TestCommands"}},
 }

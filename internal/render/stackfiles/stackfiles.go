@@ -17,8 +17,7 @@
 //   - A GitRepository is pinned to a commit whose id is a function of the component's root module
 //     alone: a change of one component moves its own pin, and an approval moves none.
 //   - A plan is approved only for the inputs that it was made from, and once. An approval for other
-//     inputs is a problem that stops the stack, and is never left for the day when they come back;
-//     nor is one that comes back with them.
+//     inputs does not count, nor when they come back.
 //   - A stack that a problem stops keeps the files that it has in the output, byte for byte, and stops
 //     no other one. What it no longer destroys is suspended.
 package stackfiles
@@ -27,6 +26,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -110,7 +110,6 @@ func RenderCached(m *model.Model, cache *Cache, kept []stack.State) (tree.Tree, 
 	return r.builder.Tree(), r.problems
 }
 
-// combineStacks adds the files of the stacks that no problem stops.
 func (r *renderer) combineStacks(stacks []*stack.Stack, rendered []tree.Tree) {
 	r.path, r.builder = "", tree.Builder{}
 	var all []string
@@ -190,7 +189,6 @@ type renderer struct {
 	unapprovable []*stack.Component
 }
 
-// checkFolders reports cluster types whose folders are those of stacks.
 func (r *renderer) checkFolders() {
 	for _, c := range r.model.ClusterTypes {
 		if c.Name == ObjectsFolder || c.Name == ModulesFolder {
@@ -252,7 +250,6 @@ func (r *renderer) renderComponent(folder string, c *stack.Component) {
 	r.addObject(path.Join(folder, componentFile), s.kustomization)
 }
 
-// addObject adds a file with one object.
 func (r *renderer) addObject(file string, o any) {
 	text, err := yamldoc.Encode(o)
 	if err == nil {
@@ -271,7 +268,6 @@ func (r *renderer) reportUnrendered(file string, err error) {
 	}
 }
 
-// isStopped reports whether a problem stops what is rendered.
 func (r *renderer) isStopped() bool { return r.stopped || r.problems.StopsStack(r.path) }
 
 // addKustomization adds the file that lists what Flux applies in a folder. Without it, Flux would
@@ -316,6 +312,9 @@ func stackAnnotations(s *stack.Stack) map[string]string {
 	}
 	if s.Teardown {
 		annotations[teardownAnnotation] = "true"
+	}
+	if s.Switch != "" {
+		annotations[model.BlueprintAnnotation], annotations[model.ActiveAnnotation] = s.Switch, strconv.FormatBool(s.Active)
 	}
 	return annotations
 }

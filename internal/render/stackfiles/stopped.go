@@ -141,7 +141,6 @@ func (k *keeper) stopApproved(a *model.PlanApproval, hint, format string, args .
 	k.problems = append(k.problems, found)
 }
 
-// modulesFolder returns the folder of the root modules of a stack.
 func (d Deleted) modulesFolder() string {
 	return path.Join(ModulesFolder, d.Team+TeamSuffix, d.Env+EnvSuffix)
 }

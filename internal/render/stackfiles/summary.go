@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
@@ -17,9 +18,12 @@ import (
 
 // Summary is what an output does with one stack.
 type Summary struct {
-	Stack      string             `json:"stack"` // "team/environment"
-	Namespace  string             `json:"namespace"`
-	Teardown   bool               `json:"teardown"`
+	Stack     string `json:"stack"` // "team/environment"
+	Namespace string `json:"namespace"`
+	Teardown  bool   `json:"teardown"`
+	// Blueprint is the one that it takes, if that names the stack that is active, as Active says of this one.
+	Blueprint  string             `json:"blueprint,omitempty"`
+	Active     bool               `json:"active,omitempty"`
 	Deleted    bool               `json:"-"`          // its file was deleted, and its charts are resumed to be uninstalled
 	Components []ComponentSummary `json:"components"` // in an order in which they can be made
 }
@@ -139,7 +143,11 @@ func (s *renderedStack) summarize() Summary {
 		slices.Sort(one.After)
 		all = append(all, one)
 	}
-	return Summary{Stack: s.Path(), Namespace: s.Namespace, Teardown: s.namespace.Metadata.Annotations[teardownAnnotation] != "", Deleted: s.namespace.Metadata.Annotations[deletedAnnotation] != "", Components: sortByOrder(all)}
+	notes := s.namespace.Metadata.Annotations
+	return Summary{
+		Stack: s.Path(), Namespace: s.Namespace, Teardown: notes[teardownAnnotation] != "", Deleted: notes[deletedAnnotation] != "",
+		Blueprint: notes[model.BlueprintAnnotation], Active: notes[model.ActiveAnnotation] == "true", Components: sortByOrder(all),
+	}
 }
 
 func (c *renderedComponent) summarize() ComponentSummary {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"path"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
@@ -82,6 +84,9 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	r.reportUnrendered(modules, err)
 	terraform.Metadata.Annotations[InputsAnnotation] = inputs
 	maps.Copy(terraform.Metadata.Annotations, keepingAnnotations(c)) // no plan is made from them
+	if len(c.Reads) > 0 {
+		terraform.Metadata.Annotations[readsAnnotation] = strings.Join(list.Convert(c.Reads, (*stack.Component).Path), " ")
+	}
 	plan := tfobject.Plan{Component: c.Name, Auto: c.AutoApprove, Versioned: module.Fixed, ID: tfobject.PlanID(r.settings.Modules.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, r.approvals[c], &r.problems)
 	plan.WarnOfDestruction(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), terraform, &r.problems)
@@ -114,5 +119,4 @@ func (r *renderer) newTerraformSpec(c *stack.Component, modules, backend string)
 	return spec
 }
 
-// manifestLabel reports whether a text can be the value of a label.
 func manifestLabel(text string) bool { return kubename.CheckLabelValue(text) == nil }

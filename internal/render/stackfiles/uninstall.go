@@ -29,7 +29,6 @@ const (
 	uninstallRetries = 100
 )
 
-// waitImage returns the image of the Jobs.
 func waitImage(m *model.Model) string {
 	for _, s := range m.Stacks.Settings {
 		return cmp.Or(s.Runner.WaitImage, defaultWaitImage)
@@ -106,7 +105,6 @@ func TerraformWait(m *model.Model, meta kubeobject.Metadata, terraform string) m
 	return uninstallObjects(meta, waitImage(m), []kubeobject.Reference{{Kind: terraformKind, Name: terraform}})
 }
 
-// addUninstall adds the objects that wait until others are gone.
 func (r *renderer) addUninstall(folder string, meta kubeobject.Metadata, gone []kubeobject.Reference) {
 	for file, o := range uninstallObjects(meta, waitImage(r.model), gone) {
 		r.addObject(path.Join(folder, file), o)

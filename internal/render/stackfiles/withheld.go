@@ -47,7 +47,6 @@ func (k *keeper) withholdDestruction(all tree.Tree) (tree.Tree, error) {
 	return all, nil
 }
 
-// hasDestruction reports whether a stack has a Terraform object that destroys.
 func hasDestruction(stack tree.Tree) bool {
 	return slices.ContainsFunc(stack.Entries(), func(e tree.Entry) bool {
 		file, ok := e.Tree().Lookup(path.Join(objectsName, terraformFile))
@@ -55,7 +54,6 @@ func hasDestruction(stack tree.Tree) bool {
 	})
 }
 
-// withholdStack withholds the approvals of one stack.
 func (k *keeper) withholdStack(all tree.Tree, s *renderedStack) (tree.Tree, error) {
 	before, err := readRenderedStack(k.previous.Tree, s.Team, s.Env)
 	if err != nil {
@@ -76,10 +74,16 @@ func (k *keeper) withholdStack(all tree.Tree, s *renderedStack) (tree.Tree, erro
 				waits = append(waits, user.name)
 			}
 		}
+		if waits == nil {
+			waits, err = findReaders(k, all, s.Path()+"/"+c.name)
+			if err != nil {
+				return all, err
+			}
+		}
 		if len(waits) == 0 {
 			continue
 		}
-		all, err = c.withhold(all, path.Join(s.Folder(), c.name))
+		all, err = c.disapprove(all, path.Join(s.Folder(), c.name), withheldAnnotation, c.terraform.Spec.ApprovePlan)
 		if err != nil {
 			return all, err
 		}
@@ -120,7 +124,6 @@ func (s *renderedStack) find(name string) *renderedComponent {
 	return s.components[i]
 }
 
-// listUsers returns the components that need each component.
 func (s *renderedStack) listUsers() map[*renderedComponent][]*renderedComponent {
 	users := map[*renderedComponent][]*renderedComponent{}
 	for _, c := range s.components {
@@ -153,9 +156,9 @@ func closure(edges map[*renderedComponent][]*renderedComponent, from *renderedCo
 	return slices.Compact(found)
 }
 
-// withhold returns an output in which the plan of a component in a folder is not approved.
-func (c *renderedComponent) withhold(all tree.Tree, folder string) (tree.Tree, error) {
-	setAnnotation(&c.terraform.Metadata, withheldAnnotation, c.terraform.Spec.ApprovePlan)
+// disapprove returns an output in which the plan of a component in a folder is not approved. An annotation says why.
+func (c *renderedComponent) disapprove(all tree.Tree, folder, annotation, value string) (tree.Tree, error) {
+	setAnnotation(&c.terraform.Metadata, annotation, value)
 	c.terraform.Spec.ApprovePlan = ""
 	delete(c.terraform.Metadata.Annotations, tfplan.DigestAnnotation)
 	objects, _, err := c.changeObjects("", map[string]any{terraformFile: c.terraform})

@@ -5,7 +5,6 @@ import (
 	"slices"
 )
 
-// sortedKeys returns the keys of each dictionary, sorted, one dictionary after another.
 func sortedKeys(dicts ...map[string]any) []string {
 	all := []string{}
 	for _, dict := range dicts {
@@ -14,7 +13,6 @@ func sortedKeys(dicts ...map[string]any) []string {
 	return all
 }
 
-// sortedValues returns the values of a dictionary in the order of its sorted keys.
 func sortedValues(dict map[string]any) []any {
 	all := []any{}
 	for _, key := range slices.Sorted(maps.Keys(dict)) {
@@ -23,8 +21,8 @@ func sortedValues(dict map[string]any) []any {
 	return all
 }
 
-// mergeCopies has sprig's merge or mergeOverwrite merge copies of the sources: mergo would link
-// parts of a source into the result, and loop for ever where the result is part of the source.
+// mergeCopies merges copies of the sources: mergo would link parts of a source into the
+// result, and never end if the result is part of the source.
 func mergeCopies(into func(map[string]any, ...map[string]any) any) func(map[string]any, ...map[string]any) (any, error) {
 	return func(dict map[string]any, sources ...map[string]any) (any, error) {
 		copies := make([]map[string]any, len(sources))
@@ -38,8 +36,8 @@ func mergeCopies(into func(map[string]any, ...map[string]any) any) func(map[stri
 	}
 }
 
-// Clone returns a copy of a value with all of its dictionaries and lists; texts and numbers are
-// shared. Those of a nil dictionary and a nil list are empty.
+// Clone returns a deep copy of dictionaries and lists; texts and numbers are shared.
+// Copies of nil are empty.
 func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -66,8 +64,8 @@ func cloneMap[K comparable](m map[K]any) map[K]any {
 	return c
 }
 
-// boundCount bounds a wanted number of elements to one more than the limit, so that a larger
-// result is reported as too large.
+// boundCount bounds a number of elements to the limit plus one, so that larger results
+// are reported.
 func boundCount(n int) int {
 	if n < 0 || n > maxElements {
 		return maxElements + 1

@@ -16,10 +16,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// toTfvars returns a map as the text of a .tfvars file, without the last newline:
-// an attribute for each key, sorted. A scalar that is a text stays one, as
-// .ConfigData has them; Terraform converts it to the type of the variable. Texts are
-// brought to Unicode's form NFC, as Terraform does when it reads them.
+// toTfvars returns a map as .tfvars without the last newline: sorted attributes. Text
+// scalars of .ConfigData stay text; Terraform converts them. Texts get Unicode's form
+// NFC, as in Terraform.
 func toTfvars(v any) (string, error) {
 	entries, err := entriesOf(v)
 	if err != nil {
@@ -39,8 +38,8 @@ func toTfvars(v any) (string, error) {
 	return strings.TrimSuffix(string(file.Bytes()), "\n"), nil
 }
 
-// hclTokens returns a value as an HCL expression. The error continues a sentence
-// that begins with the value.
+// hclTokens returns an HCL expression. Errors continue a sentence that begins with the
+// value.
 func hclTokens(v any) (hclwrite.Tokens, error) {
 	switch v := v.(type) {
 	case nil:
@@ -100,8 +99,7 @@ func hclObject(v any) (hclwrite.Tokens, error) {
 	return hclwrite.TokensForObject(attributes), nil
 }
 
-// hclKey quotes a key of an object that HCL would read as something else: as
-// the begin of a for expression, or as the value null.
+// hclKey quotes keys that HCL would misread: as a for expression or null.
 func hclKey(key string) hclwrite.Tokens {
 	if key == "for" || key == "null" || !hclsyntax.ValidIdentifier(key) {
 		return hclwrite.TokensForValue(cty.StringVal(key))
@@ -109,8 +107,8 @@ func hclKey(key string) hclwrite.Tokens {
 	return hclwrite.TokensForIdentifier(key)
 }
 
-// toEnv returns a map as lines KEY='value' for a POSIX shell, sorted by key and
-// without the last newline. What is not a text is JSON, null is nothing.
+// toEnv returns sorted lines KEY='value' for a POSIX shell, without the last newline.
+// Non-texts are JSON, null is empty.
 func toEnv(v any) (string, error) {
 	entries, err := entriesOf(v)
 	if err != nil {
@@ -147,7 +145,6 @@ func envText(v any) (string, error) {
 	return text, nil
 }
 
-// jsonText returns a value as JSON in one line, parsed maps too.
 func jsonText(v any) (string, error) {
 	v, err := withTextKeys(v)
 	if err != nil {
@@ -197,8 +194,8 @@ type mapEntry struct {
 	value any
 }
 
-// entriesOf returns the entries of a map sorted by key, with keys of other types as
-// text. The error continues a sentence that begins with the value.
+// entriesOf returns the entries sorted by key as text. Errors continue a sentence that
+// begins with the value.
 func entriesOf(v any) ([]mapEntry, error) {
 	var entries []mapEntry
 	switch m := v.(type) {

@@ -15,7 +15,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// toYAML returns a value as YAML without the last newline, "" if it has none.
 func toYAML(v any) (string, error) {
 	text, err := marshalYAML(v)
 	if err != nil {
@@ -24,16 +23,15 @@ func toYAML(v any) (string, error) {
 	return strings.TrimSuffix(text, "\n"), nil
 }
 
-// stringifyValues returns a dictionary as YAML in which every value that is a list or a
-// map is the text of its YAML, so that the result can be the data of a ConfigMap;
-// the YAML of anything else. Kalypso leaves parsed maps as maps.
+// stringifyValues returns YAML in which lists and maps are texts of YAML, fit for the
+// data of a ConfigMap. Kalypso leaves parsed maps as maps.
 func stringifyValues(v any) (string, error) {
 	dict, ok := v.(map[string]any)
 	if !ok {
 		return toYAML(v)
 	}
 	texts := make(map[string]any, len(dict))
-	for _, key := range slices.Sorted(maps.Keys(dict)) { // sorted for the sake of the error
+	for _, key := range slices.Sorted(maps.Keys(dict)) { // for a stable error
 		value := dict[key]
 		texts[key] = value
 		switch value.(type) {
@@ -48,7 +46,7 @@ func stringifyValues(v any) (string, error) {
 	return toYAML(texts)
 }
 
-// hashValue returns Kalypso's hash of a value as a decimal number; "" if it cannot be computed.
+// hashValue returns Kalypso's hash in decimal; "" on error.
 func hashValue(v any) string {
 	sum, err := hashstructure.Hash(v, nil)
 	if err != nil {
@@ -57,8 +55,8 @@ func hashValue(v any) string {
 	return strconv.FormatUint(sum, 10)
 }
 
-// unquoteText removes white space, then double quotes, then single quotes at both
-// ends of a text. It returns "" for anything else.
+// unquoteText trims white space, then double quotes, then single quotes. Non-texts
+// become "".
 func unquoteText(v any) string {
 	text, ok := v.(string)
 	if !ok {
@@ -67,7 +65,6 @@ func unquoteText(v any) string {
 	return strings.Trim(strings.Trim(strings.TrimSpace(text), `"`), `'`)
 }
 
-// marshalYAML returns a value as YAML, "" on an error of yaml.v3.
 func marshalYAML(v any) (string, error) {
 	var found oddities
 	found.inspectValue(v)
@@ -84,29 +81,28 @@ func marshalYAML(v any) (string, error) {
 	return string(out), nil
 }
 
-// quotedText is a text that reads back from YAML only if yaml.v3 writes it in double quotes.
+// quotedText is a text that yaml.v3 must double-quote to read it back.
 type quotedText string
 
 func (q quotedText) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: string(q)}, nil
 }
 
-// maybeLossy reports whether a text might not read back from what yaml.v3 writes: it
-// loses a newline at the beginning of a text, and cannot read some that begin with
-// white space. Only a text of several lines can be one.
+// maybeLossy reports whether yaml.v3 might not read a text back: it loses newlines at
+// the start, and cannot read some texts that start with white space. Single lines are
+// safe.
 func maybeLossy(text string) bool {
 	return text != "" && strings.Contains(" \t\n", text[:1]) && strings.Contains(text, "\n")
 }
 
-// container is what contains a value: an item of a list, or the value of a key.
 type container struct {
 	list bool
 	key  any
 }
 
-// isLossy reports whether a text does not read back, as a value or as a key. That depends
-// on what is around it: yaml.v3 writes a wrong indentation indicator for a text in a mapping
-// in a list.
+// isLossy reports whether a text does not read back as a value or key. That depends on
+// its surroundings: yaml.v3 writes a wrong indentation indicator in a mapping in a
+// list.
 func isLossy(text string, around []container, asKey bool) bool {
 	if !maybeLossy(text) {
 		return false
@@ -138,8 +134,7 @@ func isLossy(text string, around []container, asKey bool) bool {
 	return back != any(text)
 }
 
-// unwrapValue returns the value inside so many nested lists and maps of one element each; nil if
-// there are fewer.
+// unwrapValue unwraps nested lists and maps of one element; nil if there are fewer.
 func unwrapValue(v any, depth int) any {
 	for range depth {
 		var inside any
@@ -160,20 +155,18 @@ func unwrapValue(v any, depth int) any {
 	return v
 }
 
-// oddities are properties of a value that yaml.v3 does not write well.
+// oddities are properties that yaml.v3 does not write well.
 type oddities struct {
-	maybeLossy bool // a text or a key might not read back
-	// overflow is true if a key has a number that yaml.v3 compares wrongly, in an order
-	// that differs from run to run.
+	maybeLossy bool // a text or key might not read back
+	// overflow is set if yaml.v3 misorders keys with long numbers, differently in each
+	// run.
 	overflow bool
-	// unsorted is true if a map has keys that yaml.v3 leaves in the random order of Go's
-	// maps: it takes all bytes that are not UTF-8 for equal, and NaN for equal to every
-	// number. key is the first of them.
+	// unsorted is set if yaml.v3 leaves keys in random order: it treats bytes that are
+	// not UTF-8 as equal, and NaN as equal to any number. key is the first such key.
 	unsorted bool
 	key      string
 }
 
-// inspectValue notes the oddities of a value.
 func (o *oddities) inspectValue(v any) {
 	switch v := v.(type) {
 	case string:
@@ -195,7 +188,6 @@ func (o *oddities) inspectValue(v any) {
 	}
 }
 
-// inspectMap notes the oddities of the keys and values of a map.
 func inspectMap[K comparable, V any](o *oddities, m map[K]V) {
 	for k, v := range m {
 		o.inspectValue(v)
@@ -214,15 +206,13 @@ func inspectMap[K comparable, V any](o *oddities, m map[K]V) {
 	}
 }
 
-// noteUnsorted notes a key that yaml.v3 cannot sort.
 func (o *oddities) noteUnsorted(key string) {
 	if !o.unsorted || key < o.key {
 		o.unsorted, o.key = true, key
 	}
 }
 
-// quoteLossy returns the value with its lossy texts as quoted; the rest of its YAML stays
-// the same.
+// quoteLossy quotes lossy texts and leaves the other YAML unchanged.
 func quoteLossy(v any, around []container) any {
 	switch v := v.(type) {
 	case string:
@@ -252,7 +242,6 @@ func quoteList[E any](list []E, around []container) []any {
 	return items
 }
 
-// quoteMap leaves the order of the keys to yaml.v3, unless that has none.
 func quoteMap[K comparable, V any](m map[K]V, around []container) any {
 	items, inOrder := make(map[any]any, len(m)), true
 	for k, v := range m {
@@ -272,7 +261,6 @@ func quoteMap[K comparable, V any](m map[K]V, around []container) any {
 	return sortedMap(items)
 }
 
-// sortedMap is a map that is written with its keys in the order of their bytes.
 type sortedMap map[any]any
 
 func (m sortedMap) MarshalYAML() (any, error) {
@@ -289,8 +277,8 @@ func (m sortedMap) MarshalYAML() (any, error) {
 	return n, nil
 }
 
-// hasLongNumber reports whether a key has a number of 19 digits or more, which is over
-// what yaml.v3 can compare, or a digit that is not ASCII.
+// hasLongNumber reports a number of 19 or more digits, beyond what yaml.v3 compares, or
+// a digit that is not ASCII.
 func hasLongNumber(key string) bool {
 	run := 0
 	for _, r := range key {

@@ -11,8 +11,8 @@ const (
 	maxText     = 1 << 20 // bytes
 	maxElements = 10_000
 	maxDepth    = 100
-	// maxEffort bounds the estimated work of a call, in bytes, which may be far more
-	// than the size of its result.
+	// maxEffort bounds the estimated work of a call in bytes, which may far exceed its
+	// result.
 	maxEffort = 64 << 20
 )
 
@@ -23,16 +23,15 @@ var (
 	errEffort = errors.New("the work on the way to the result takes more than 64 MiB")
 )
 
-// weight is the size of a value when it is written out: a part that occurs
-// twice counts twice, so that a small graph of shared lists cannot stand for a
-// text of gigabytes.
+// weight is the written size of a value. Shared parts count each time, so a small graph
+// cannot stand for gigabytes.
 type weight struct {
 	elements int
-	text     int // bytes, keys included
+	text     int // bytes with keys
 }
 
-// add adds the weight of v, which is depth levels deep, and reports whether it is within the
-// limits. It stops where one of them is passed, and so ends even if v contains itself.
+// add adds v at depth and reports whether it is within the limits. It ends even if v
+// contains itself.
 func (w *weight) add(v any, depth int) bool {
 	switch v := v.(type) {
 	case string:
@@ -77,8 +76,8 @@ func (w *weight) grow(elements, text int) bool {
 	return w.elements <= maxElements && w.text <= maxText
 }
 
-// checkSize returns an error if a value is too large to be an argument or a result. The error
-// does not depend on the order in which a map is walked.
+// checkSize returns an error for too large a value. The error does not depend on map
+// order.
 func checkSize(v any) error {
 	if text, ok := v.(string); ok {
 		if len(text) > maxText {
@@ -93,7 +92,6 @@ func checkSize(v any) error {
 	return nil
 }
 
-// limitResult returns the result, or an error if it is too large.
 func limitResult[R any](result R) (R, error) {
 	if err := checkSize(result); err != nil {
 		var none R
@@ -102,15 +100,15 @@ func limitResult[R any](result R) (R, error) {
 	return result, nil
 }
 
-// builders lists the functions that build a list or a dictionary of several values. The others
-// return a part of an argument, which needs no bound.
+// builders are functions that build lists or dictionaries. Others return parts of
+// arguments and need no bound.
 var builders = []string{
 	"list", "tuple", "append", "push", "prepend", "concat", "dict", "set", "merge", "mergeOverwrite",
 	"split", "splitList", "splitn", "until", "untilStep",
 }
 
-// refusals maps functions whose results may be far larger than their arguments to checks of
-// these, before the result is computed.
+// refusals check arguments of functions with potentially much larger results, before
+// the call.
 var refusals = map[string]func(a []reflect.Value) error{
 	"repeat": func(a []reflect.Value) error {
 		return errorIf(a[1].Len() > 0 && int(a[0].Int()) > maxText/a[1].Len(), errText)
@@ -140,7 +138,7 @@ var refusals = map[string]func(a []reflect.Value) error{
 	},
 }
 
-// maxBound keeps the sums of a range from overflowing, where sprig never ends.
+// maxBound avoids overflows in ranges, where sprig never ends.
 const maxBound = math.MaxInt / 4
 
 func splitsTooOften(separator, text reflect.Value) bool {

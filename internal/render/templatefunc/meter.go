@@ -13,13 +13,12 @@ import (
 // ErrSteps is returned when the template has used up its steps.
 var ErrSteps = errors.New("too many steps")
 
-// ErrCanceled is returned when the result is no longer wanted.
+// ErrCanceled is returned when the result is unwanted.
 var ErrCanceled = errors.New("canceled")
 
-// Meter counts the work of one expansion in steps: one for each call, and one more for every
-// so many bytes that it reads and writes. The count depends on the template and its data
-// only, so that the limit is the same on every machine. A Meter serves one expansion at a
-// time.
+// Meter counts the work of one expansion in steps: one for each call, and more for
+// bytes read and written. The count depends on template and data only, so the limit is
+// the same on every machine. It serves one expansion at a time.
 type Meter struct {
 	left     int
 	asked    uint
@@ -27,17 +26,16 @@ type Meter struct {
 	patterns pattern.Cache
 }
 
-// Reset prepares the meter for an expansion of at most so many steps. canceled reports
-// whether the result is no longer wanted; nil if it always is.
+// Reset prepares the meter for an expansion of at most steps. canceled reports whether
+// the result is unwanted; it may be nil.
 func (m *Meter) Reset(steps int, canceled func() bool) { m.left, m.canceled = steps, canceled }
 
-// Left returns the number of steps that are left.
+// Left returns the number of steps left.
 func (m *Meter) Left() int { return max(m.left, 0) }
 
-// askEvery is the number of calls between two calls of canceled.
 const askEvery = 256
 
-// Spend subtracts steps from those that are left, and returns an error if they are too many.
+// Spend subtracts steps, and returns an error if too few are left.
 func (m *Meter) Spend(steps int) error {
 	m.asked++
 	if m.asked%askEvery == 0 && m.canceled != nil && m.canceled() {
@@ -52,16 +50,15 @@ func (m *Meter) Spend(steps int) error {
 }
 
 const (
-	// usualPrice is how many bytes a function reads or writes in a step.
+	// usualPrice is the bytes per step.
 	usualPrice = 64
-	// elementSize is what an element of a list or a dictionary counts beside its text.
+	// elementSize is the cost of an element in addition to its text.
 	elementSize = 32
-	// maxMeasured bounds measuring. It is more than any expansion has steps for.
+	// maxMeasured exceeds the steps of any expansion.
 	maxMeasured = 1 << 30
 )
 
-// prices maps functions to how many bytes they read or write in a step, where that is not
-// usualPrice. Slow functions have low prices.
+// prices are bytes per step other than usualPrice. Slow functions have low prices.
 var prices = map[string]int{
 	"toYaml": 2, "stringify": 2, "toTfvars": 2, "toEnv": 4, "toJson": 16, "toPrettyJson": 16, "hash": 16,
 	"merge": 4, "mergeOverwrite": 4, "deepCopy": 8, "concat": 16, "pick": 16, "omit": 16, "keys": 16, "values": 16,
@@ -71,7 +68,7 @@ var prices = map[string]int{
 	"sha1sum": 32, "sha256sum": 32,
 }
 
-// surcharges maps functions that do more than read their arguments once to the extra steps.
+// surcharges are extra steps of functions that read arguments more than once.
 var surcharges = map[string]func(args []reflect.Value) int{
 	"sortAlpha": func(args []reflect.Value) int { return lengthOf(args[0]) * bits.Len(uint(lengthOf(args[0]))) },
 	"uniq":      func(args []reflect.Value) int { return boundedProduct(lengthOf(args[0]), lengthOf(args[0])) },
@@ -79,7 +76,6 @@ var surcharges = map[string]func(args []reflect.Value) int{
 	"trimAll":   trimWork, "trimall": trimWork,
 }
 
-// trimWork returns the steps of searching each character of one text in another.
 func trimWork(args []reflect.Value) int {
 	return boundedProduct(args[0].Len(), args[1].Len()) / usualPrice
 }
@@ -102,8 +98,8 @@ func lengthOf(v reflect.Value) int {
 	return 0
 }
 
-// Weigh returns its argument, and counts its text. It is called on the arguments of those
-// functions of text/template that cannot be replaced.
+// Weigh returns its argument and counts its text. It wraps arguments of text/template
+// functions that cannot be replaced.
 func (m *Meter) Weigh(v reflect.Value) (reflect.Value, error) {
 	text := v
 	if text.Kind() == reflect.Interface {
@@ -117,10 +113,9 @@ func (m *Meter) Weigh(v reflect.Value) (reflect.Value, error) {
 
 var errorType = reflect.TypeFor[error]()
 
-// plainFunction is a function without a meter, and without bounds of its results.
 type plainFunction struct {
 	call    reflect.Value
-	metered reflect.Type // of the function with a meter, which can also fail: to make it for each meter is slow
+	metered reflect.Type // of the metered function, which can fail; precomputed because that is slow
 }
 
 func newPlainFunction(f any) plainFunction {
@@ -128,11 +123,11 @@ func newPlainFunction(f any) plainFunction {
 	return plainFunction{reflect.ValueOf(f), reflect.FuncOf(slices.Collect(t.Ins()), []reflect.Type{t.Out(0), errorType}, t.IsVariadic())}
 }
 
-// meterFunction returns the function with its work counted, and its result bounded.
+// meterFunction counts the work and bounds the result.
 func (m *Meter) meterFunction(name string, f plainFunction) any {
 	call, t, surcharge, price := f.call, f.call.Type(), surcharges[name], cmp.Or(prices[name], usualPrice)
 	refuse, bounded := refusals[name], t.Out(0).Kind() == reflect.String || slices.Contains(builders, name)
-	if bounded && t.IsVariadic() && t.In(0) == reflect.TypeFor[[]any]() { // a call may pass one big value a thousand times
+	if bounded && t.IsVariadic() && t.In(0) == reflect.TypeFor[[]any]() { // one big value may be passed a thousand times
 		refuse = func(args []reflect.Value) error { return checkSize(args[0].Interface()) }
 	}
 	return reflect.MakeFunc(f.metered, func(args []reflect.Value) []reflect.Value {
@@ -177,8 +172,8 @@ func failedCall(t reflect.Type, err error) []reflect.Value {
 	return []reflect.Value{reflect.Zero(t), reflect.ValueOf(&err).Elem()}
 }
 
-// measureValue returns the size of a value when it is written out, in bytes. It stops soon after
-// the size that uses up the steps.
+// measureValue returns the written size in bytes. It stops soon after it exceeds the
+// steps left.
 func (m *Meter) measureValue(v reflect.Value, depth int) int {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()

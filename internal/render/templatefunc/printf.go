@@ -20,12 +20,12 @@ func boundedPrintf(format string, args ...any) (string, error) {
 	addresses := slices.ContainsFunc(args, holdsPointer)
 	size := len(format)
 	for flags, verb := range formatDirectives(format) {
-		usesString := strings.IndexByte("vsq%", verb) >= 0 && !strings.Contains(flags, "#") // of what has such a method
+		usesString := strings.IndexByte("vsq%", verb) >= 0 && !strings.Contains(flags, "#") // for values with such a method
 		if verb == 'p' || addresses && !usesString {
 			return "", errAddress
 		}
-		// A text grows to four times its length under %q; a width holds for each
-		// element of a list; and a directive may name any argument ("%[1]s").
+		// %q can quadruple a text, a width holds for each list element, and a directive
+		// may name any argument ("%[1]s").
 		width := 32 + sumNumbers(flags) + strings.Count(flags, "*")*widestArgument(args)
 		size += 4*w.text + w.elements*width
 		if size > maxEffort {
@@ -35,8 +35,8 @@ func boundedPrintf(format string, args ...any) (string, error) {
 	return fmt.Sprintf(format, args...), nil
 }
 
-// formatDirectives returns the flags (width, precision and argument numbers among them)
-// and the verb of each directive of a format.
+// formatDirectives returns flags (with width, precision and argument numbers) and verb
+// of each directive.
 func formatDirectives(format string) iter.Seq2[string, byte] {
 	return func(yield func(string, byte) bool) {
 		for {
@@ -53,10 +53,9 @@ func formatDirectives(format string) iter.Seq2[string, byte] {
 	}
 }
 
-// maxWidth is what package fmt takes as a width or a precision at most.
+// maxWidth is fmt's limit of width and precision.
 const maxWidth = 1_000_000
 
-// sumNumbers adds up the numbers in the flags of a directive.
 func sumNumbers(flags string) int {
 	sum, n := 0, 0
 	for _, c := range []byte(flags) {
@@ -69,7 +68,6 @@ func sumNumbers(flags string) int {
 	return sum + n
 }
 
-// widestArgument returns the widest width that one of the arguments may be.
 func widestArgument(args []any) int {
 	width := 0
 	for _, arg := range args {
@@ -83,8 +81,8 @@ func widestArgument(args []any) int {
 	return width
 }
 
-// holdsPointer reports whether a list or a dictionary holds a pointer, as only semver
-// returns: package fmt writes most of those as addresses.
+// holdsPointer reports a pointer in a list or dictionary, which only semver returns and
+// fmt mostly writes as an address.
 func holdsPointer(v any) bool {
 	switch v := v.(type) {
 	case []any:

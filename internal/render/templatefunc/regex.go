@@ -7,8 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/pattern"
 )
 
-// compilePattern returns a compiled expression, from the cache if it is there, and spends the steps
-// of searching a text once.
+// compilePattern returns a cached expression and spends the steps of one search.
 func (m *Meter) compilePattern(expression, text string) (*pattern.Pattern, error) {
 	p, err := m.patterns.Compile(expression)
 	if err != nil {
@@ -17,7 +16,6 @@ func (m *Meter) compilePattern(expression, text string) (*pattern.Pattern, error
 	return p, m.Spend(1 + p.Size/usualPrice + (len(expression)+p.EstimateWork(len(text), 0))/usualPrice)
 }
 
-// findMatches returns up to n matches, all if n is negative, and spends the steps for them.
 func (m *Meter) findMatches(p *pattern.Pattern, text string, n int) ([][]int, error) {
 	each := max(1, (p.EstimateWork(len(text), 1)-p.EstimateWork(len(text), 0))/usualPrice)
 	affordable := m.Left() / each
@@ -28,8 +26,7 @@ func (m *Meter) findMatches(p *pattern.Pattern, text string, n int) ([][]int, er
 	return found, m.Spend(len(found) * each)
 }
 
-// regexMatch reports whether a text has a match. As in sprig, an invalid expression matches
-// nothing.
+// regexMatch treats an invalid expression as no match, as in sprig.
 func (m *Meter) regexMatch(expression, text string) (bool, error) {
 	p, err := m.compilePattern(expression, text)
 	if p == nil {
@@ -52,7 +49,6 @@ func (m *Meter) regexFind(expression, text string) (string, error) {
 	return p.FindString(text), nil
 }
 
-// regexTexts returns what find makes of up to n matches, all if n is negative.
 func (m *Meter) regexTexts(expression, text string, n int, find func(*regexp.Regexp, string, int) []string) ([]string, error) {
 	p, err := m.compilePattern(expression, text)
 	if err != nil {
@@ -64,8 +60,8 @@ func (m *Meter) regexTexts(expression, text string, n int, find func(*regexp.Reg
 	return limitResult(find(p.Regexp, text, boundCount(n)))
 }
 
-// regexReplace replaces all matches, if the result is not too long: each of the groups that
-// the replacement names may be the whole text.
+// regexReplace bounds the result before it replaces: each group in the replacement may
+// be the whole text.
 func (m *Meter) regexReplace(expression, text, with string, groups int, replace func(*regexp.Regexp, string, string) string) (string, error) {
 	p, err := m.compilePattern(expression, text)
 	if err != nil {

@@ -1,36 +1,22 @@
 // Package templatefunc holds the functions that templates may call.
 //
-// What the package keeps true:
+// Functions are hermetic: results depend on arguments only (no environment, clock, time
+// zone, network or randomness), have the same bytes in every run, and contain no
+// addresses. Functions that Kalypso has return Kalypso's bytes: sprig v2.22.0 with
+// Kalypso's versions of xstrings and mergo, under Kalypso's own toYaml, stringify, hash
+// and unquote. Newer versions differ: camelcase of xstrings 1.5 begins with a small
+// letter.
 //
-//   - A function is hermetic: its result depends on its arguments and on nothing
-//     else (no environment, clock, time zone, network or randomness), has the same
-//     bytes in every run, and never contains an address.
-//   - A function that Kalypso has too returns the bytes of Kalypso's: sprig v2.22.0 with
-//     the versions of xstrings and mergo that Kalypso is built with, under
-//     Kalypso's own toYaml, stringify, hash and unquote. Newer ones differ:
-//     camelcase of xstrings 1.5 begins with a small letter.
-//   - No function returns a text over 1 MiB or builds a collection of more than
-//     10,000 elements, over 1 MiB of text or nested deeper than 100 levels. That
-//     includes print, printf, println, html, js and urlquery of text/template,
-//     which the map replaces for that reason. Loops and templates that call
-//     themselves are not functions: the engine bounds them.
-//   - The work of a call is counted before it is done ([Meter]), in steps that are the
-//     same on every machine; regular expressions are bounded in size, and compiled once.
+// No function returns over 1 MiB of text, 10,000 elements or 100 levels. For that
+// reason the map replaces print, printf, println, html, js and urlquery. The engine
+// bounds loops and recursive templates. Work is counted before it is done ([Meter]), in
+// steps that are the same on every machine. Failing functions panic or return an error;
+// text/template adds the position.
 //
-// A function that fails panics or returns an error; text/template turns both into
-// an error with the position of the call.
-//
-// Of the 150 functions of sprig 123 are here, by group of its source: strings
-// (all but rand* and shuffle), numbers, lists, dictionaries, defaults and JSON,
-// reflection, regular expressions, paths, URLs, encodings, versions, the three
-// checksums, decryptAES and fail. The other 27 are in [RemovedReason]: all of the date
-// group, since a date can only come from the clock or the local time zone; env
-// and expandenv; getHostByName; what is random, encryptAES by its random vector
-// among it; and what makes or handles keys. keys and values follow the sorted
-// keys of each dictionary, where sprig follows the order of Go's maps.
-//
-// toTfvars and toEnv are our own. There is no toHelmValues: toYaml quotes every
-// text that would read back as something else, which is all that it would do.
+// 123 of sprig's 150 functions are here; [RemovedReason] explains the others. keys and
+// values are sorted by key, where sprig has Go's map order. toTfvars and toEnv are our
+// own. toHelmValues is not needed, since toYaml quotes every text that would read back
+// differently.
 package templatefunc
 
 import (
@@ -44,10 +30,9 @@ import (
 	"github.com/Masterminds/sprig"
 )
 
-// Map returns the functions by name, for [template.Template.Funcs], with their work counted
-// by a meter. The map is the caller's. The functions hold no state but the meter: those of
-// different meters may be called at the same time, as long as those that [Mutates] names
-// get data that nothing else reads.
+// Map returns the functions for [template.Template.Funcs], metered by m. The caller
+// owns the map. Functions of different meters may run concurrently, but those that
+// [Mutates] names need data of their own.
 func Map(m *Meter) template.FuncMap {
 	metered := make(template.FuncMap, len(unmetered)+6)
 	for name, f := range unmetered {
@@ -69,12 +54,11 @@ func Map(m *Meter) template.FuncMap {
 	return metered
 }
 
-// Names returns the names of the functions, sorted, for hints.
+// Names returns the sorted names of the functions, for hints.
 func Names() []string {
 	return slices.Sorted(maps.Keys(Map(&Meter{})))
 }
 
-// unmetered holds the functions without a meter.
 var unmetered = func() map[string]plainFunction {
 	m := sprig.TxtFuncMap()
 	maps.DeleteFunc(m, func(name string, _ any) bool { return RemovedReason(name) != "" })
@@ -108,9 +92,8 @@ var unmetered = func() map[string]plainFunction {
 	return plain
 }()
 
-// Mutates reports whether the named function changes its arguments. A template
-// that calls one needs data of its own: maps, and lists too, since sortAlpha
-// sorts a []string in place.
+// Mutates reports whether the function changes its arguments: maps, or lists too, since
+// sortAlpha sorts a []string in place.
 func Mutates(name string) bool {
 	switch name {
 	case "set", "unset", "merge", "mergeOverwrite", "sortAlpha":
@@ -119,8 +102,8 @@ func Mutates(name string) bool {
 	return false
 }
 
-// RemovedReason returns why one of Kalypso's functions is not offered, as what the function
-// does ("reads the environment"); "" for any other name.
+// RemovedReason returns the reason why a Kalypso function is not offered, as a verb
+// phrase ("reads the environment"); "" for other names.
 func RemovedReason(name string) string {
 	switch name {
 	case "env", "expandenv":

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// indentWith writes start, and then spaces before every line of a text, empty ones too.
+// indentWith writes start, then spaces before every line, even if empty.
 func indentWith(start string, spaces int, text string) (string, error) {
 	if spaces < 0 {
 		return "", errors.New("the number of spaces is negative")
@@ -28,7 +28,6 @@ func indentWith(start string, spaces int, text string) (string, error) {
 	return b.String(), nil
 }
 
-// boundJoin writes the elements of a list, as texts, with a separator between them.
 func boundJoin(texts func(any) []string) func(string, any) (string, error) {
 	return func(separator string, list any) (string, error) {
 		parts := texts(list)

@@ -9,19 +9,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
-// AutoApproved is the approvePlan of a component whose plans are applied without a person.
+// AutoApproved is the approvePlan of plans that are applied without approval.
 const AutoApproved = "auto"
 
 // Plan is the plan of a component.
 type Plan struct {
 	Component  string
-	Auto       bool // its plans are approved without a person
-	Versioned  bool // its module is named with a version
-	Deleted    bool // its stack has no file any more
+	Auto       bool // needs no approval
+	Versioned  bool // its module has a version
+	Deleted    bool // its stack's file was deleted
 	ID, Inputs string
 }
 
-// SetApproval sets which plan of a Terraform object is approved, and its digest if that is compared.
+// SetApproval sets the approved plan of a Terraform object, and its digest if that is
+// compared.
 func (c Plan) SetApproval(o *kubeobject.Object[Spec], a *model.PlanApproval, problems *problem.List) {
 	isCompared := len(o.Spec.Webhooks) > 0
 	o.Spec.ApprovePlan = c.approve(a, isCompared, problems)
@@ -40,14 +41,13 @@ func (c Plan) SetApproval(o *kubeobject.Object[Spec], a *model.PlanApproval, pro
 	}
 }
 
-// approve returns which plan of a component is approved: "auto" for all of them, "" for none.
+// approve returns the approved plan: "auto" for all, "" for none.
 //
-// An approval counts for the inputs that it names. If it names others it stops what it is of, and
-// is not only left out: rendering sees one commit, and cannot know that the inputs went away
-// between, when they are what they were again.
+// An approval names its inputs, and does not count for others. Rendering sees one commit: whether the inputs changed
+// and changed back is compared with the history of the output.
 //
-// The plan of a module that may move counts only if tofu-controller has it compared, with the code of the
-// modules: it makes another one before it applies it.
+// The plan of an unpinned module needs the digest comparison of tofu-controller, which
+// plans again before it applies.
 func (c Plan) approve(a *model.PlanApproval, isCompared bool, problems *problem.List) string {
 	switch {
 	case a == nil && c.Auto:
@@ -62,18 +62,18 @@ func (c Plan) approve(a *model.PlanApproval, isCompared bool, problems *problem.
 			"a module of the component %s has no version: what is applied could be another plan than the one that was approved", c.Component)
 		return ""
 	case string(a.Inputs) != c.Inputs || string(a.Plan) != c.ID:
-		problems.Addf(a.Pos, a.Subject(), "remove it, and approve the new plan once it was made",
-			"the approval is not for the plan of the component %s: it is for %s with the inputs %s, and the plan is %s with the inputs %s",
+		problems.Warnf(a.Pos, a.Subject(), "approve the new plan once it was made, or remove this approval",
+			"the approval is not for the plan of the component %s, and does not count: it is for %s with the inputs %s, and the plan is %s with the inputs %s",
 			c.Component, strings.TrimSpace(string(a.Plan)), a.Inputs, c.ID, c.Inputs)
 		return ""
 	}
 	return c.ID
 }
 
-// VersionHint is how a module gets a version.
-const VersionHint = "write ?ref= and a version as v1.2.3, a whole commit or refs/tags/NAME behind the source of each module that it calls, or the exact version of a module of a registry"
+// VersionHint explains how to give a module a version.
+const VersionHint = "write ?ref= and a version as v1.2.3, a whole commit or refs/tags/NAME behind the source of each module that it calls, or the exact version of a module of a registry; fairlead stack pin does it for a stack"
 
-// versionHint returns how the plans of the component can be approved, whose module has no version.
+// versionHint explains how to make plans of an unversioned module approvable.
 func (c Plan) versionHint() string {
 	if c.Deleted {
 		return "restore the file of the stack with teardown: true, and " + VersionHint
@@ -81,8 +81,7 @@ func (c Plan) versionHint() string {
 	return VersionHint
 }
 
-// WarnOfDestruction warns of a component that is to be destroyed and cannot be, since no plan of it can be
-// approved.
+// WarnOfDestruction warns of a component whose destruction cannot be approved.
 func (c Plan) WarnOfDestruction(pos problem.Pos, subject string, o *kubeobject.Object[Spec], problems *problem.List) {
 	if o.Spec.Destroy && !c.Auto && !c.Versioned && len(o.Spec.Webhooks) == 0 {
 		problems.Warnf(pos, subject, c.versionHint(), "the component %s cannot be destroyed: a module of it has no version, so that no plan of it can be approved", c.Component)

@@ -6,17 +6,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Pin is the commit that a GitRepository is pinned to. It has no parents, a fixed
-// author and a fixed time, and holds the root module and nothing else: its id is a function of the
-// root module, so that rendering knows it before anything is written, and a change of another
-// component does not move it.
+// Pin is the commit of a GitRepository. It has no parents, a fixed author and time, and
+// only the root module. Its id is therefore known before anything is written, and other
+// components do not change it.
 type Pin struct {
 	Folder  string // of the root module
 	Tree    tree.Tree
 	Message string
 }
 
-// The author of all pins, who commits them at the beginning of 1970.
+// The author of all pins, whose commits are from the beginning of 1970.
 const (
 	PinAuthor = "Fairlead"
 	PinEmail  = "fairlead@localhost"

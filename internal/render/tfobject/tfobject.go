@@ -1,12 +1,9 @@
-// Package tfobject makes the objects by which tofu-controller runs a root module: the Terraform object,
-// the GitRepository that is pinned to the commit of the root module, and when both count as ready.
-// Stacks and clusters are run by the same objects.
+// Package tfobject makes the objects by which tofu-controller runs a root module: the
+// Terraform object, its pinned GitRepository, and their health checks. Stacks and
+// clusters share them.
 //
-// What the package keeps true:
-//   - A GitRepository is pinned to a commit whose id is a function of the root module alone: a change of
-//     one root module moves its own pin, and an approval moves none.
-//   - A plan is approved only for the inputs that it was made from. An approval for other inputs is a
-//     problem that stops the environment, and is never left for the day when they come back.
+// A pin's commit depends on the root module only: other modules and approvals do not
+// move it. A plan is approved only for its inputs.
 package tfobject
 
 import (
@@ -25,19 +22,18 @@ const (
 	API       = "infra.contrib.fluxcd.io/v1alpha2"
 )
 
-// The annotations of a Terraform object.
 const (
-	// InputsAnnotation holds the digest of all that its plan is made from, which an approval names.
+	// InputsAnnotation holds the digest of the plan's inputs, which an approval names.
 	InputsAnnotation = model.OwnGroup + "/inputs"
-	// UnversionedAnnotation is on an object whose plans cannot be approved: its module has no version.
+	// UnversionedAnnotation marks objects whose plans cannot be approved, because their
+	// module has no version.
 	UnversionedAnnotation = model.OwnGroup + "/unversioned"
 )
 
-// Interval is how often a source that is pinned to a commit is read again: what a commit holds never
-// changes, and a new pin is read at once.
+// Interval is long, since a commit never changes and a new pin is fetched at once.
 const Interval = "24h"
 
-// GitRepositorySpec is the spec of a GitRepository, as far as it is rendered.
+// GitRepositorySpec has the rendered part of a GitRepository's spec.
 type GitRepositorySpec struct {
 	Interval  string                `yaml:"interval"`
 	URL       string                `yaml:"url"`
@@ -46,11 +42,11 @@ type GitRepositorySpec struct {
 	Ignore    string                `yaml:"ignore,omitempty"`
 }
 
-// ignoreNothing takes the place of what Flux leaves out of a source by default, as archives and pictures that
-// are beside a module, and goes before .sourceignore files in it.
+// ignoreNothing overrides Flux's default exclusions, such as archives and pictures, and
+// precedes .sourceignore files.
 const ignoreNothing = "!*\n.git/\n"
 
-// GitRef is what a GitRepository reads.
+// GitRef is the reference that a GitRepository reads.
 type GitRef struct {
 	Branch string `yaml:"branch,omitempty"`
 	Tag    string `yaml:"tag,omitempty"`
@@ -58,7 +54,7 @@ type GitRef struct {
 	Commit string `yaml:"commit,omitempty"`
 }
 
-// Spec is the spec of a Terraform object, as far as it is rendered.
+// Spec has the rendered part of a Terraform object's spec.
 type Spec struct {
 	Suspend            bool                 `yaml:"suspend,omitempty"`
 	Interval           string               `yaml:"interval"`
@@ -78,7 +74,7 @@ type Spec struct {
 	Webhooks           []PlanWebhook        `yaml:"webhooks,omitempty"`
 }
 
-// PlanWebhook is whom tofu-controller asks whether it may go on with a plan.
+// PlanWebhook is called by tofu-controller before it uses a plan.
 type PlanWebhook struct {
 	Stage                string `yaml:"stage"`
 	URL                  string `yaml:"url"`
@@ -87,12 +83,13 @@ type PlanWebhook struct {
 	ErrorMessageTemplate string `yaml:"errorMessageTemplate"`
 }
 
-// BackendConfig is where the state is. Without one it is in a Secret beside the Terraform object.
+// BackendConfig is the location of the state, by default a Secret next to the Terraform
+// object.
 type BackendConfig struct {
 	CustomConfiguration string `yaml:"customConfiguration"`
 }
 
-// VarsFrom is a Secret whose values become variables: as texts, whatever they are.
+// VarsFrom is a Secret whose values become text variables.
 type VarsFrom struct {
 	Kind string   `yaml:"kind"`
 	Name string   `yaml:"name"`
@@ -106,7 +103,7 @@ type OutputsSecret struct {
 	Outputs []string          `yaml:"outputs"`
 }
 
-// PodTemplate is that of the pod in which Terraform runs.
+// PodTemplate is the template of the pod that runs Terraform.
 type PodTemplate struct {
 	Spec PodSpec `yaml:"spec"`
 }
@@ -121,7 +118,7 @@ type EnvFrom struct {
 	SecretRef kubeobject.Reference `yaml:"secretRef"`
 }
 
-// NewPlanWebhooks returns whom tofu-controller asks before it goes on with a plan.
+// NewPlanWebhooks returns the webhooks for plans that need approval.
 func NewPlanWebhooks(url string) []PlanWebhook {
 	return []PlanWebhook{{
 		Stage: "post-planning", URL: url, PayloadType: "SpecAndPlan",
@@ -129,8 +126,7 @@ func NewPlanWebhooks(url string) []PlanWebhook {
 	}}
 }
 
-// NewSource returns the GitRepository that is pinned to a commit of a branch of root modules. secret is
-// the Secret with its credentials; "" for none.
+// NewSource returns the GitRepository pinned to a commit of a branch of root modules.
 func NewSource(meta kubeobject.Metadata, modules model.StackModules, commit string) *kubeobject.Object[GitRepositorySpec] {
 	source := &kubeobject.Object[GitRepositorySpec]{APIVersion: SourceAPI, Kind: "GitRepository", Metadata: meta, Spec: GitRepositorySpec{
 		Interval: Interval, URL: modules.Repo, Ref: &GitRef{Branch: modules.Branch, Commit: commit}, Ignore: ignoreNothing,
@@ -141,17 +137,17 @@ func NewSource(meta kubeobject.Metadata, modules model.StackModules, commit stri
 	return source
 }
 
-// Waits is when a plan of a Terraform object waits for approval. The condition Ready does not show it: once the
-// object was applied, it is True beside a waiting plan, with the outputs of before.
+// Waits is true if a plan waits for approval. The condition Ready does not show it:
+// after an apply it stays True next to a waiting plan.
 const Waits = "has(status.plan) && has(status.plan.pending) && status.plan.pending != '' && " +
 	"!(has(spec.approvePlan) && spec.approvePlan in ['auto', status.plan.pending])"
 
-// failed is when nothing becomes of a Terraform object without a person, or another attempt. Without an artifact
-// of its source, it waits for one.
+// failed is true if the object needs attention or another attempt. Without a source
+// artifact it merely waits.
 const failed = "has(status.conditions) && status.conditions.exists(c, c.type == 'Ready' && c.status == 'False' && c.reason != 'ArtifactFailed') || " + Waits
 
-// settled is when a Terraform object is as its spec has it: its last plan is carried out, or had no changes. A commit
-// without changes is planned, and never applied. What is to be destroyed has to be destroyed by a plan of that kind.
+// settled is true if the last plan was applied or had no changes. A commit without
+// changes is planned but never applied. Destruction requires a plan to destroy.
 const settled = "!(has(status.plan) && has(status.plan.pending) && status.plan.pending != '') && " +
 	"(has(spec.destroy) && spec.destroy ? " +
 	"has(status.plan) && has(status.plan.isDestroyPlan) && status.plan.isDestroyPlan && " +
@@ -160,20 +156,21 @@ const settled = "!(has(status.plan) && has(status.plan.pending) && status.plan.p
 	"(has(status.lastAppliedRevision) && status.lastAppliedRevision == status.lastAttemptedRevision || " +
 	"has(status.lastPlannedRevision) && status.lastPlannedRevision == status.lastAttemptedRevision))"
 
-// RunTimeout is how long a Kustomization waits for its objects before it is tried again, which it is after as long.
-// An apply may take an hour, but kustomize-controller has four workers by default, and a Kustomization that waits
-// holds one: four slow components would stop all of Flux on a cluster. Flux counts less than 30 seconds as 30.
+// RunTimeout is how long a Kustomization waits before it is retried, after the same
+// time. An apply may take an hour, but each waiting Kustomization holds one of four
+// workers of kustomize-controller, so slow components would stop Flux. Flux raises it
+// to at least 30 seconds.
 const RunTimeout = "1m"
 
-// Health returns when a Terraform object counts as ready: it has run at its commit, and no plan is left to apply.
-// Without the commit, what depends on it would begin while it is still ready from the one before. One that waits
-// for approval, or has failed, counts as failed, so that the check ends at once: Flux would wait for it with one of
-// its workers.
+// Health returns the health check of a Terraform object: it ran at its commit and has
+// no plan to apply. Without the commit, dependants would start while the previous
+// commit is still ready. A waiting or failed object counts as failed, so that it does
+// not hold one of Flux's workers.
 func Health(commit string) kubeobject.HealthExpr {
 	return HealthAt(fmt.Sprintf("status.lastAttemptedRevision.endsWith('%s')", commit))
 }
 
-// HealthAt is [Health] for an object that has run at a revision for which a condition holds, in CEL.
+// HealthAt is [Health] with a CEL condition for the revision.
 func HealthAt(revision string) kubeobject.HealthExpr {
 	return kubeobject.HealthExpr{
 		APIVersion: API, Kind: "Terraform", Failed: failed,
@@ -181,13 +178,13 @@ func HealthAt(revision string) kubeobject.HealthExpr {
 	}
 }
 
-// DigestInputs returns the digest of all that a plan is made from: the commit of the root module, and
-// the Terraform object before it has an approval.
+// DigestInputs returns the digest of a plan's inputs: the commit of the root module,
+// and the Terraform object without approval.
 func DigestInputs(commit string, o *kubeobject.Object[Spec]) (string, error) {
 	text, err := yamldoc.Encode(o)
 	sum := sha256.Sum256(append([]byte(commit+"\n"), text...))
 	return hex.EncodeToString(sum[:8]), err
 }
 
-// PlanID returns the id that tofu-controller gives to a plan made at a commit of a branch.
+// PlanID returns tofu-controller's id of a plan at a commit of a branch.
 func PlanID(branch, commit string) string { return "plan-" + branch + "-" + commit[:10] }

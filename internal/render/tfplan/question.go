@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// DigestAnnotation is the annotation of a Terraform object that holds the digest of the plan that is
-// approved.
+// DigestAnnotation is the annotation of a Terraform object with the digest of the
+// approved plan.
 const DigestAnnotation = "fairlead.io/plan-digest"
 
-// Differs is what the reason begins with if the plan is not the one that was approved.
+// Differs begins the reason if the plan is not the approved one.
 const Differs = "the plan differs from the approved one"
 
-// Answer is the answer to a question of tofu-controller: whether it may go on with a plan.
+// Answer tells tofu-controller whether it may use a plan.
 type Answer struct {
 	Passed bool   `json:"passed"`
 	Reason string `json:"reason"`
-	Digest string `json:"digest,omitempty"` // of the plan, if that was read
+	Digest string `json:"digest,omitempty"` // of the plan, if it was readable
 }
 
-// question is what tofu-controller sends to a webhook of the stage post-planning, with the payload type
-// SpecAndPlan: the Terraform object, with the plan in place of its status.
+// question is the payload of a post-planning webhook of type SpecAndPlan: the Terraform
+// object with the plan instead of its status.
 type question struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -41,17 +41,19 @@ type question struct {
 	} `json:"spec"`
 	Status struct {
 		Plan json.RawMessage `json:"tfplan"`
-		// What follows is in the object itself, and not in a question of tofu-controller.
+		// The remaining fields are in the object itself, but not in the webhook's
+		// payload.
 		Observed int64 `json:"observedGeneration"`
 		Pending  struct {
 			ID string `json:"pending"`
 		} `json:"plan"`
 	} `json:"status"`
+	Cost json.RawMessage `json:"cost"` // added by who sends a plan to Fairlead
 }
 
-// AnswerQuestion answers what tofu-controller sends after it has made a plan. It sends the same before
-// it applies an approved plan, which it makes again: only a yes has that applied. The answer depends on
-// nothing but the question. The error says that the text is no question.
+// AnswerQuestion answers tofu-controller after it makes a plan, and again before it
+// applies an approved plan, which it makes again. Only a yes has that applied. The
+// answer depends on the question only. The error means that text is not a question.
 func AnswerQuestion(text []byte) (Answer, error) {
 	q, err := readQuestion(text)
 	if err != nil {
@@ -74,14 +76,13 @@ func readQuestion(text []byte) (question, error) {
 	return q, nil
 }
 
-// isApproved reports whether the object names a plan that may be applied.
 func (q question) isApproved() bool {
 	return q.Spec.ApprovePlan != "" && q.Spec.ApprovePlan != "disable"
 }
 
 func (q question) answer() Answer {
 	approved := q.Metadata.Annotations[DigestAnnotation]
-	isDeleted := q.Spec.DestroyOnDeletion && q.Metadata.DeletionTimestamp != "" // what it made is destroyed, whatever approvePlan is
+	isDeleted := q.Spec.DestroyOnDeletion && q.Metadata.DeletionTimestamp != "" // deletion destroys regardless of approvePlan
 	switch {
 	case q.Spec.Force || q.Spec.ApprovePlan == "auto":
 		return Answer{Reason: "the object is not as Fairlead has rendered it: it applies every plan"}

@@ -4,23 +4,25 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
-// Report is a plan, and the Terraform object that it is of.
+// Report is a plan and its Terraform object.
 type Report struct {
 	Namespace, Name string // of the object
 	Annotations     map[string]string
-	// PlanID is the id that tofu-controller has given to the plan, which names the commit of the root module; "" if the
-	// object does not say it. Stale reports that the object has changed since tofu-controller has looked at it.
+	// PlanID is tofu-controller's id of the plan, which names the root module's commit,
+	// or "". Stale means that the object changed since tofu-controller read it.
 	PlanID string
 	Stale  bool
 	Plan   *Plan
+	Costs  []cost.Change // of the field cost, which tofu-controller does not send
 }
 
-// ReadReport reads the plan that a Terraform object has in its status beside its own, whether or not it is applied. A
-// question of tofu-controller is such an object too, but does not say the id of the plan.
-func ReadReport(text []byte) (Report, error) {
+// ReadReport reads the plan in a Terraform object's status. A webhook's payload works
+// too, but has no plan id. costs reads the cost; nil for Infracost.
+func ReadReport(text []byte, costs *cost.Expression) (Report, error) {
 	q, err := readQuestion(text)
 	if err != nil {
 		return Report{}, err
@@ -29,13 +31,17 @@ func ReadReport(text []byte) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("the plan cannot be read: %w", err)
 	}
+	of, err := cost.Read(q.Cost, costs)
+	if err != nil {
+		return Report{}, fmt.Errorf("the cost cannot be read: %w", err)
+	}
 	return Report{
 		Namespace: q.Metadata.Namespace, Name: q.Metadata.Name, Annotations: q.Metadata.Annotations,
-		PlanID: q.Status.Pending.ID, Stale: q.Metadata.Generation != q.Status.Observed, Plan: p,
+		PlanID: q.Status.Pending.ID, Stale: q.Metadata.Generation != q.Status.Observed, Plan: p, Costs: of,
 	}, nil
 }
 
-// PutDeletionsFirst orders the changes of resources: those that destroy something are the first.
+// PutDeletionsFirst sorts resource changes: those that destroy come first.
 func (p *Plan) PutDeletionsFirst() {
 	slices.SortStableFunc(p.Changes, func(a, b Change) int {
 		return list.CompareBools(slices.Contains(a.Actions, "delete"), slices.Contains(b.Actions, "delete"))

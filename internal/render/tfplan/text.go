@@ -7,25 +7,36 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 )
 
-// Counts is how many resources a plan adds, changes and destroys, as Terraform counts them.
+// Counts is how many resources a plan adds, changes and destroys, as Terraform counts
+// them.
 type Counts struct {
 	Add     int `json:"add"`
 	Change  int `json:"change"`
 	Destroy int `json:"destroy"`
+	// Costs are those of plans that came with one, by currency.
+	Costs []cost.Change `json:"costs,omitempty"`
 }
 
-// Short returns the counts in few characters: "+3 ~1 −0".
+// Short returns the counts as "+3 ~1 −0".
 func (c Counts) Short() string { return fmt.Sprintf("+%d ~%d −%d", c.Add, c.Change, c.Destroy) }
 
-// AddCounts adds what another plan does.
+// CostText returns the costs as [cost.Text] does.
+func (c Counts) CostText() string { return cost.Text(c.Costs) }
+
+// Summary returns the counts and the costs.
+func (c Counts) Summary() string { return strings.TrimSuffix(c.Short()+", "+c.CostText(), ", ") }
+
+// AddCounts adds the counts of another plan.
 func (c *Counts) AddCounts(other Counts) {
 	c.Add, c.Change, c.Destroy = c.Add+other.Add, c.Change+other.Change, c.Destroy+other.Destroy
+	c.Costs = cost.Add(c.Costs, other.Costs)
 }
 
-// Count returns how many resources the plan adds, changes and destroys. A replacement is one of each of
-// the first and the last.
+// Count counts a replacement as both an addition and a destruction.
 func (p *Plan) Count() Counts {
 	var n Counts
 	for _, c := range p.Changes {
@@ -43,8 +54,8 @@ func (p *Plan) Count() Counts {
 	return n
 }
 
-// Text returns the plan for people, in the manner of Terraform: a paragraph for each resource, with the
-// attributes that change.
+// Text returns a human-readable plan in Terraform's style: a paragraph for each
+// resource, with changed attributes.
 func (p *Plan) Text() string {
 	var b strings.Builder
 	for _, c := range p.Changes {
@@ -74,7 +85,6 @@ func (p *Plan) Text() string {
 	return b.String()
 }
 
-// verb returns what happens to the resource, as Terraform says it.
 func (c Change) verb() string {
 	verb := strings.Join(c.Actions, " and ")
 	switch {
@@ -116,7 +126,6 @@ func (c Change) writeAttributes(b *strings.Builder) {
 	}
 }
 
-// writeDifference writes a line for each part of a value that changes.
 func writeDifference(b *strings.Builder, name string, before, after, unknown any) {
 	was, isObject := before.(map[string]any)
 	is, stays := after.(map[string]any)
@@ -149,7 +158,6 @@ func writeDifference(b *strings.Builder, name string, before, after, unknown any
 	}
 }
 
-// valueText returns a JSON value on one line; "" for none.
 func valueText(value any) string {
 	if value == nil {
 		return ""

@@ -1,12 +1,10 @@
-// Package tfplan reads the plans of Terraform and OpenTofu, in JSON: what they do, the digest by which
-// a person approves one, and whether tofu-controller may go on with one that it asks about.
+// Package tfplan reads the plans of Terraform and OpenTofu, in JSON: what they do, the
+// digest by which a person approves one, and whether tofu-controller may apply it.
 //
-// What the package keeps true:
-//   - The digest covers all that a plan does, and the code that does it. A part of a plan that this
-//     package does not know counts. The time and what was only read do not: two plans that do the same
-//     have one digest.
-//   - Values that Terraform marks as sensitive are in no digest and no text. A digest is published.
-//   - A plan that cannot be read, or is not approved, is never applied: doubt is a no.
+// The digest covers all that a plan does and the code that does it, including unknown
+// parts of a plan. It omits the time and what was only read, so plans that do the same
+// have one digest. Sensitive values are in no digest and no text, since digests are
+// published. A plan that is unreadable or not approved is never applied.
 package tfplan
 
 import (
@@ -22,42 +20,42 @@ import (
 
 // Plan is what a plan does.
 type Plan struct {
-	// Digest is the digest of all of it, as "sha256:" and 64 hexadecimal digits.
+	// Digest is "sha256:" and 64 hexadecimal digits.
 	Digest  string
 	Errored bool // planning ended with an error
 	Changes []Change
-	Outputs []Change // of outputs, by their names
-	// hasMore reports parts that this package does not know: they may do something.
+	Outputs []Change // by name
+	// hasMore reports unknown parts, which may do something.
 	hasMore bool
 }
 
-// Change is what a plan does with one resource or output. Sensitive values are replaced.
+// Change is the change of one resource or output, without sensitive values.
 type Change struct {
 	Address  string
-	Previous string // the address before, of a resource that is moved
-	Deposed  string // the object that is left of an earlier replacement, if it is about that
+	Previous string // address before a move
+	Deposed  string // object left by an earlier replacement, if the change is about it
 	Imported bool
-	Actions  []string // "create", "update", "delete", "read", "forget", "no-op"; two of them for a replacement
-	// Before and After are JSON values; nil for none. Unknown are the parts of After that are known
-	// after the plan was applied.
+	Actions  []string // "create", "update", "delete", "read", "forget", "no-op"; two for a replacement
+	// Before and After are JSON values, or nil. Unknown are the parts of After that are
+	// known after the apply.
 	Before, After, Unknown any
 }
 
-// ignoredParts are the parts of a plan that do nothing: the time, the tools, and what was read to make
-// the plan. Values of variables are among them, which may be secret: what comes of them is in the changes.
+// ignoredParts do nothing: time, tools and inputs. Values of variables may be secret;
+// the changes show their effect.
 var ignoredParts = []string{
 	"format_version", "terraform_version", "timestamp", "variables", "planned_values", "prior_state",
 	"resource_drift", "relevant_attributes", "checks", "applyable", "complete", "errored",
 }
 
-// maxValues bounds how many values the parts of a plan may have that are compared: those of some
-// thousand resources. Anyone may send a plan to be compared.
+// maxValues bounds the values in compared parts, enough for some thousand resources.
+// Anyone may send a plan.
 const maxValues = 500_000
 
-// sensitiveValue stands for a value that Terraform marks as sensitive.
 const sensitiveValue = "(sensitive value)"
 
-// Read reads a plan as "terraform show -json" and "tofu show -json" print it, and tofu-controller keeps it.
+// Read reads a plan as printed by "terraform show -json" and "tofu show -json", and
+// kept by tofu-controller.
 func Read(text []byte) (*Plan, error) {
 	var parts map[string]json.RawMessage
 	var head struct {
@@ -115,7 +113,6 @@ func (p *Plan) ChangesNothing() bool {
 	return !p.Errored && !p.hasMore && len(p.Changes) == 0 && len(p.Outputs) == 0
 }
 
-// readResources returns the changes of resources that do something, as they are digested.
 func (p *Plan) readResources(value any) (any, error) {
 	all, ok := value.([]any)
 	if !ok && value != nil {
@@ -141,7 +138,6 @@ func (p *Plan) readResources(value any) (any, error) {
 	return kept, nil
 }
 
-// readOutputs returns the changes of outputs that do something, as they are digested.
 func (p *Plan) readOutputs(value any) (any, error) {
 	all, ok := value.(map[string]any)
 	if !ok && value != nil {
@@ -162,7 +158,6 @@ func (p *Plan) readOutputs(value any) (any, error) {
 	return all, nil
 }
 
-// readChange reads a change, and replaces the sensitive values in it.
 func readChange(value any) (Change, error) {
 	change, _ := value.(map[string]any)
 	actions, _ := change["actions"].([]any)
@@ -183,7 +178,7 @@ func readChange(value any) (Change, error) {
 		}
 	}
 	c.Before, c.After = change["before"], change["after"]
-	for name, part := range change { // tools differ in whether they write it
+	for name, part := range change { // only some tools write it
 		if part == nil {
 			delete(change, name)
 		}
@@ -191,12 +186,10 @@ func readChange(value any) (Change, error) {
 	return c, nil
 }
 
-// isIdle reports whether it does nothing, not even in the state.
 func (c Change) isIdle() bool {
 	return slices.Equal(c.Actions, []string{"no-op"}) && c.Previous == "" && !c.Imported
 }
 
-// hideSensitive returns a value without the parts that are marked as sensitive.
 func hideSensitive(value, marks any) any {
 	switch marks := marks.(type) {
 	case bool:
@@ -219,8 +212,8 @@ func hideSensitive(value, marks any) any {
 	return value
 }
 
-// countValues returns about how many values a JSON text has: how much memory they take depends on that, and
-// not on the length of the text.
+// countValues estimates the number of values, which determines memory better than the
+// length.
 func countValues(text []byte) int {
 	n, inString, escaped := 0, false, false
 	for _, c := range text {
@@ -238,7 +231,6 @@ func countValues(text []byte) int {
 	return n
 }
 
-// isEmpty reports whether a JSON value holds nothing.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:

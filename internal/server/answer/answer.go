@@ -13,8 +13,10 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -53,6 +55,10 @@ type Source struct {
 	// others; nil where that was not asked.
 	Releases     []fleetview.Release
 	MoreReleases bool
+	// Actions are what people and Fairlead did, the newest first, and HeadForecast is when the newest commit gets to
+	// each environment; zero where that was not asked.
+	Actions      []history.Entry
+	HeadForecast HeadForecast
 	// Groups are how the groups of the environment stand that was asked about; nil where that was not asked.
 	Groups []fleetview.Group
 	// StackReports are what clusters say of the objects of stacks; nil if there is no ledger.
@@ -133,6 +139,10 @@ type Environment struct {
 	// Promoted reports whether it is in the order of promotion.
 	Promoted bool  `json:"promoted"`
 	State    State `json:"state"`
+	// StateSince is when State began; zero if that was before the daemon started.
+	StateSince time.Time `json:"stateSince,omitzero"`
+	// Deletes is how many things on clusters the open pull request deletes.
+	Deletes int `json:"deletes,omitempty"`
 	// Reason is what a person has to do, or what it waits for, in one sentence.
 	Reason string `json:"reason,omitempty"`
 	// Commit is the commit of the base that it has, and Next the one that it gets or waits for.
@@ -170,6 +180,11 @@ func (s Source) describeCommit(id string) *Commit {
 	return &Commit{s.Snapshot.Chain.FindCommit(id), giturl.CommitPage(s.findRepo("base"), id)}
 }
 
+// describeEdit returns what people know a commit of an environment's own branch by.
+func describeEdit(s Source, environment string, c status.Commit) Commit {
+	return Commit{c, giturl.CommitPage(s.findRepo(environment), c.ID)}
+}
+
 // Commit returns what people know a commit of the base by.
 func (s Source) Commit(id string) *Commit { return s.describeCommit(id) }
 
@@ -185,7 +200,6 @@ func (s Source) findRepo(layer string) string {
 	return ""
 }
 
-// listEnvironments returns all environments, those that are promoted to first.
 func (s Source) listEnvironments() []Environment {
 	all := []Environment{}
 	for _, name := range s.Names() {
@@ -206,8 +220,12 @@ func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) E
 		return s.describePast(e.Name, stage)
 	}
 	shown := Environment{Name: e.Name, State: findState(e, stage), Reason: e.Reason, Since: e.Since}
+	shown.StateSince = s.Snapshot.ShownSince[e.Name]
 	if e.State != status.InSync { // a merged one is no news
 		shown.Pull = e.Pull
+	}
+	if shown.Pull != nil && e.Proposed != nil {
+		shown.Deletes = countDeletions(*e.Proposed)
 	}
 	if i := slices.IndexFunc(s.Clusters, func(o fleetview.Overview) bool { return o.Environment == e.Name && o.Expected > 0 }); i >= 0 {
 		shown.Clusters = &s.Clusters[i].Standing
@@ -234,6 +252,15 @@ func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) E
 	return shown
 }
 
+func countDeletions(r impact.Report) (n int) {
+	for _, g := range r.Groups {
+		if g.Risk == impact.Deletes {
+			n += g.Count
+		}
+	}
+	return n
+}
+
 // findState returns the one state of an environment; stage is nil if it is not promoted to.
 func findState(e status.Environment, stage *status.Stage) State {
 	word, tone := e.FindShown()
@@ -243,7 +270,6 @@ func findState(e status.Environment, stage *status.Stage) State {
 	return State{tone, string(word)}
 }
 
-// findCommitState returns the state of the commit that an environment was promoted to.
 func findCommitState(e status.Environment, stage status.Stage) State {
 	known := stage.KnownState()
 	if known == status.StageProposed && (len(stage.Withheld) > 0 || e.IsForPerson()) {

@@ -123,7 +123,6 @@ func (f AssignmentFilter) selectsState(a *assignment) bool {
 	return a.state().matches(f.State) && (f.Version == "" || f.Version == a.version())
 }
 
-// version returns the version that an assignment runs, or else the wanted one.
 func (a *assignment) version() string { return cmp.Or(a.runs, a.wanted) }
 
 // judge sets the state of an assignment by what its clusters have reported; nil if none has.

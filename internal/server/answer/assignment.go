@@ -103,7 +103,6 @@ func (s Source) Assignment(environment, clusterType, target string) (Assignment,
 	return answer, true
 }
 
-// lacks returns how many sides a policy does not select.
 func (p PolicyOpinion) lacks() int {
 	n := 0
 	for _, why := range []string{p.ClusterType, p.Target} {
@@ -114,8 +113,6 @@ func (p PolicyOpinion) lacks() int {
 	return n
 }
 
-// findAssignment returns a deployment target on a cluster type, whether it is assigned, and whether the
-// environment has both.
 func (s Source) findAssignment(environment, clusterType, target string) (a assignment, assigned, ok bool) {
 	plan := s.Snapshot.Plans[environment]
 	if plan == nil {
@@ -169,10 +166,8 @@ func listStandings(counts fleetview.Counts, versions []fleetview.AssignedVersion
 	return all, runs
 }
 
-// describeObject returns where an object is written.
 func (s Source) describeObject(environment string, o *model.Object) WrittenObject {
 	return WrittenObject{o.Name, o.Pos.String(), s.findPlacePage(environment, o.Pos), listLabels(o.Labels)}
 }
 
-// isOwnLabel reports whether a label says who owns an object, which the model adds.
 func isOwnLabel(key string) bool { return strings.HasPrefix(key, "kustomize.toolkit.fluxcd.io/") }

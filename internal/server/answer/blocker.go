@@ -60,7 +60,6 @@ func (s Source) findBlocker(stage status.Stage) *Blocker {
 	return b
 }
 
-// isBlocking reports whether an environment waits for something that is not another environment.
 func (s Source) isBlocking(environment string) bool {
 	stage, known := s.Snapshot.Chain.FindStage(environment)
 	return known && stage.Commit != "" && (!stage.Merged || stage.Proof.Status != gate.Pass || stage.Next.State != promote.Current && !waitsForOthers(stage.Next))

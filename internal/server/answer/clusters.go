@@ -147,7 +147,6 @@ func (s Source) findOutputBase(o fleetview.Standing) string {
 	return o.Base
 }
 
-// listProvisioned returns clusters that environments make.
 func (s Source) listProvisioned(selects func(ProvisionedCluster) bool) (all []ProvisionedCluster) {
 	for _, environment := range s.Names() {
 		plan := s.Snapshot.Plans[environment]

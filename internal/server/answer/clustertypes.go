@@ -46,7 +46,6 @@ type ClusterTypeFilter struct {
 	Page        int
 }
 
-// visitTypes calls visit with each cluster type of each environment.
 func (s Source) visitTypes(visit func(environment string, c *model.ClusterType)) {
 	for _, environment := range s.Names() {
 		if plan := s.Snapshot.Plans[environment]; plan != nil {
@@ -108,7 +107,6 @@ func (f ClusterTypeFilter) selects(c *model.ClusterType) bool {
 	return false
 }
 
-// sumCounts returns how many clusters of a type there are.
 func sumCounts(runs *fleetview.AssignedRuns, clusterType string) (n int) {
 	counts, _ := runs.Find(clusterType, "")
 	for _, of := range counts {
@@ -174,7 +172,6 @@ func (s Source) ClusterType(name string) (ClusterType, bool) {
 	return answer, true
 }
 
-// describeType returns where a cluster type is written, and what it says.
 func (s Source) describeType(environment string, c *model.ClusterType) WrittenType {
 	m := s.Snapshot.Plans[environment].Model()
 	one := WrittenType{

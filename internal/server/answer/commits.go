@@ -140,7 +140,7 @@ func (s Source) listPromoted() []Environment {
 
 // FindCommits returns the ids of the known commits that begin with a text of at least four letters.
 func (s Source) FindCommits(prefix string) (ids []string) {
-	for _, c := range s.Snapshot.Chain.Commits {
+	for _, c := range s.Snapshot.Chain.ListCommits() {
 		if len(prefix) >= 4 && strings.HasPrefix(c.ID, strings.ToLower(prefix)) {
 			ids = append(ids, c.ID)
 		}

@@ -9,6 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
+// maxEdits bounds the commits of its own branch that the page of an environment lists.
+const maxEdits = 5
+
 // OneEnvironment is the answer of /api/v1/environments/{name}: the report of an environment, and what belongs
 // to it of the other answers.
 type OneEnvironment struct {
@@ -27,6 +30,8 @@ type EnvironmentParts struct {
 	Coming []Commit `json:"coming,omitempty"`
 	// LeftOut are those that it does not get because the next one contains them.
 	LeftOut []Commit `json:"leftOut,omitempty"`
+	// Edits are the newest commits of its own branch, newest first.
+	Edits []Commit `json:"edits,omitempty"`
 	// Problems are those of the report, with their places at the forge.
 	Problems []Problem `json:"problemPlaces,omitempty"`
 	// Laggards are clusters that are not ready, and MoreLaggards counts those that are not named.
@@ -34,8 +39,7 @@ type EnvironmentParts struct {
 	MoreLaggards int                 `json:"moreLaggards,omitempty"`
 	// Groups are how the clusters of each group stand that its list of clusters names.
 	Groups []fleetview.Group `json:"groups,omitempty"`
-	// Stacks counts its stacks.
-	Stacks      int  `json:"stacks,omitempty"`
+	StackTotals
 	Ledger      bool `json:"ledger"`
 	LedgerFails bool `json:"ledgerFails,omitempty"`
 }
@@ -77,12 +81,15 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 		return OneEnvironment{}, false
 	}
 	report.Name = name
-	parts := EnvironmentParts{ProblemCount: len(report.Problems), Groups: s.Groups, Stacks: len(s.Snapshot.Stacks[name]), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
+	parts := EnvironmentParts{ProblemCount: len(report.Problems), Groups: s.Groups, StackTotals: sumStacks(s, name), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
 	if promoted {
 		parts.Stage = &stage
 		parts.Coming = s.listComing(stage)
 		for _, id := range stage.Next.Skipped {
 			parts.LeftOut = append(parts.LeftOut, *s.describeCommit(id))
+		}
+		for _, c := range stage.Edits[:min(len(stage.Edits), maxEdits)] {
+			parts.Edits = append(parts.Edits, describeEdit(s, name, c))
 		}
 	}
 	for _, p := range report.ShownProblems() {

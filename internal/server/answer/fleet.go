@@ -109,7 +109,6 @@ type VersionCount struct {
 	Assignments int    `json:"assignments"`
 }
 
-// add counts an assignment in a cell.
 func (c *FleetCell) add(a *assignment) {
 	c.Assignments++
 	version := a.version()
@@ -147,7 +146,6 @@ func (c *FleetCell) finish() {
 	c.Versions = c.Versions[:len(c.Versions)-c.MoreVersions]
 }
 
-// sideOf returns what an assignment is on one side of the fleet.
 func (a *assignment) sideOf(side string) string {
 	switch side {
 	case ByTeam:
@@ -209,7 +207,6 @@ func (m *matrix) add(f FleetFilter, a *assignment) {
 	m.heads[column].Assignments++
 }
 
-// countStates returns how many assignments are in each state, the most urgent first.
 func (m *matrix) countStates() (all []StateCount) {
 	for i, n := range slices.Backward(m.states[:]) {
 		if n > 0 {
@@ -219,7 +216,6 @@ func (m *matrix) countStates() (all []StateCount) {
 	return all
 }
 
-// differs returns whether a row has several versions.
 func (m *matrix) differs(row int) bool {
 	first := ""
 	for _, c := range m.cells[row] {
@@ -277,7 +273,6 @@ func (s Source) Fleet(f FleetFilter) Fleet {
 	return answer
 }
 
-// row returns a row with some of its columns.
 func (m *matrix) row(i int, columns []int) FleetRow {
 	row := m.items[i]
 	row.Cells = make([]FleetCell, len(columns))

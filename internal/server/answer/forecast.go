@@ -33,7 +33,6 @@ type ForecastWait struct {
 	Pull *status.Pull `json:"pull,omitempty"`
 }
 
-// arrivalStates are the states of arrivals.
 var arrivalStates = map[promote.ArrivalState]State{
 	promote.ArrivalHas: {Good, "has it"}, promote.ArrivalProposed: {Waiting, "proposed"}, promote.ArrivalReached: {Good, "has newer"}, promote.ArrivalLeftOut: {Unknown, "left out"}, promote.ArrivalExpected: {Busy, "expected"}, promote.ArrivalWaits: {Waiting, "waits"}, promote.ArrivalNever: {Stopped, "never"},
 }
@@ -73,7 +72,6 @@ func cleanWait(w promote.ArrivalWait) promote.ArrivalWait {
 	return promote.ArrivalWait{Environment: w.Environment, What: CleanText(w.What)}
 }
 
-// newForecastWait returns what a commit waits for, with the pull request of the environment.
 func (s Source) newForecastWait(wait promote.ArrivalWait) ForecastWait {
 	w := ForecastWait{Environment: wait.Environment, What: wait.What}
 	for _, e := range s.listEnvironments() {

@@ -139,7 +139,6 @@ func (s Source) findLimitState(l status.RequestLimit) State {
 	return State{Good, "enough left"}
 }
 
-// findExpiry returns whether a credential expires.
 func (s Source) findExpiry(c status.Credential) State {
 	switch left := c.Expires.Sub(s.Now); {
 	case c.Renewed:

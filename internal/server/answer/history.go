@@ -97,7 +97,6 @@ func (s Source) findRendered(id string) string {
 	return chain.Commits[older].ID
 }
 
-// selects reports whether an entry is asked for, which gave an environment a commit.
 func (f HistoryFilter) selects(e history.Entry, to status.Commit) bool {
 	text := strings.ToLower(strings.Join([]string{e.Who, e.Action, e.Title, e.Environment, e.Reason, e.Forced, e.From, e.To, e.Commit, to.Subject, to.Author}, " "))
 	if e.Pull > 0 {

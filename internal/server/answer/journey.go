@@ -19,6 +19,8 @@ type Journey struct {
 	// At is the time that was asked about, as it was written; "" for now.
 	At     string `json:"at,omitempty"`
 	Commit Commit `json:"commit"`
+	// Branch is the environment on whose own branch the commit is, and which alone it concerns; "" if it is one of the base.
+	Branch string `json:"branch,omitempty"`
 	// Paths are the files that the commit changes, and MorePaths counts those that are not listed.
 	Paths     []string `json:"paths,omitempty"`
 	MorePaths int      `json:"morePaths,omitempty"`
@@ -57,7 +59,12 @@ type Back struct {
 func (s Source) Journey(id string) (Journey, bool) {
 	i := s.Snapshot.Chain.IndexCommit(id)
 	if i < 0 {
-		return Journey{}, false
+		stage, edit := s.Snapshot.Chain.FindEdit(id)
+		of, known := s.Environment(stage.Environment)
+		if edit < 0 || !known {
+			return Journey{}, false
+		}
+		return Journey{At: s.At, Commit: describeEdit(s, of.Report.Name, stage.Edits[edit]), Branch: of.Report.Name, Stops: []Stop{newEditStop(s, of, stage, edit)}}, true
 	}
 	c := s.Snapshot.Chain.Commits[i]
 	answer := Journey{At: s.At, Commit: *s.describeCommit(id), Paths: list.Convert(c.Paths, CleanText), MorePaths: c.MorePaths, Stops: []Stop{}}
@@ -78,6 +85,28 @@ func (s Source) Journey(id string) (Journey, bool) {
 		answer.Stops = append(answer.Stops, stop)
 	}
 	return answer, true
+}
+
+// newEditStop returns what the i-th edit of an environment is to it: in the output, proposed, or neither.
+func newEditStop(s Source, of OneEnvironment, stage status.Stage, i int) Stop {
+	newest := slices.IndexFunc(stage.Edits, func(c status.Commit) bool { return c.ID == stage.RunningEdit })
+	if of.Report.State == status.InSync {
+		newest = 0 // what changes nothing that is rendered has no record
+	}
+	stop := Stop{Environment: of.Situation, Mark: MarkNext}
+	switch {
+	case i == newest:
+		stop.Mark = MarkHas
+	case newest >= 0 && i > newest:
+		newer := describeEdit(s, of.Report.Name, stage.Edits[newest])
+		stop.Mark, stop.Newer = MarkIn, &newer
+	case of.Report.State == status.Proposed && of.Report.Pull != nil:
+		stop.Reason = fmt.Sprintf("waits for pull request %d", of.Report.Pull.Number)
+	default:
+		stop.Reason = of.Report.Reason
+	}
+	stop.State = markState(stop.Mark, of.Situation.CommitState)
+	return stop
 }
 
 // Farthest returns the last environment, in the order of promotion, that has or had a commit, and the state of the
@@ -104,7 +133,6 @@ func (j Journey) Farthest(named string) (environment string, state State) {
 // farthestRanks are the marks that say how far a commit has got; those of a higher rank say more.
 var farthestRanks = map[string]int{MarkWithin: 1, MarkLeftOut: 1, MarkBack: 2, MarkHas: 3, MarkProposed: 3, MarkRuns: 3, MarkIn: 3}
 
-// findMark returns what the i-th commit is to an environment.
 func (s Source) findMark(i int, stage status.Stage) string {
 	chain := s.Snapshot.Chain
 	has, next := chain.IndexCommit(stage.Commit), chain.IndexCommit(stage.Next.Candidate)
@@ -223,7 +251,6 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 	return stop
 }
 
-// proposedReason returns what the output of an environment's commit waits for.
 func (e Environment) proposedReason() string {
 	switch {
 	case e.CommitState.Word == string(status.StageProblems):

@@ -257,3 +257,57 @@ func TestListGates(t *testing.T) {
 		}
 	}
 }
+
+// TestEdits: a commit of an environment's own branch is found by its id or subject, and concerns that environment alone.
+func TestEdits(t *testing.T) {
+	edit := func(id, subject string) status.Commit { return status.Commit{ID: id, Subject: subject} }
+	newest, middle, oldest := edit(strings.Repeat("e3", 20), "Drain large"), edit(strings.Repeat("e2", 20), "Add small"), edit(strings.Repeat("e1", 20), "Begin")
+	for _, test := range []struct {
+		name    string
+		report  status.Environment
+		running string
+		want    [3]string // of the newest, the middle and the oldest
+	}{
+		{"everything is in the output", status.Environment{State: status.InSync}, middle.ID,
+			[3]string{MarkHas, MarkIn + " newer " + newest.ID, MarkIn + " newer " + newest.ID}},
+		{"the newest is proposed", status.Environment{State: status.Proposed, Pull: &status.Pull{Number: 7}}, middle.ID,
+			[3]string{MarkNext + " (waits for pull request 7)", MarkHas, MarkIn + " newer " + middle.ID}},
+		{"problems stop the newest", status.Environment{State: status.Problems, Reason: "1 problem"}, oldest.ID,
+			[3]string{MarkNext + " (1 problem)", MarkNext + " (1 problem)", MarkHas}},
+		{"it is not known what is in the output", status.Environment{State: status.Waiting}, "",
+			[3]string{MarkNext, MarkNext, MarkNext}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			stage := stageAt("stage", nil, got("b1"))
+			stage.Edits, stage.RunningEdit = []status.Commit{newest, middle, oldest}, test.running
+			test.report.Name = "stage"
+			s := Source{Snapshot: status.Snapshot{
+				Environments: []status.Environment{test.report},
+				Chain:        status.Chain{Commits: lineOf("b1"), Stages: []status.Stage{stageAt("dev", nil, got("b1")), stage}},
+			}}
+			var marks [3]string
+			for i, c := range stage.Edits {
+				j, known := s.Journey(c.ID)
+				if !known || j.Branch != "stage" || len(j.Stops) != 1 || j.Stops[0].Environment.Name != "stage" || j.Commit.Subject != c.Subject {
+					t.Fatalf("%s: %v, %+v", c.ID, known, j)
+				}
+				marks[i] = j.Stops[0].Mark
+				if j.Stops[0].Newer != nil {
+					marks[i] += " newer " + j.Stops[0].Newer.ID
+				}
+				if j.Stops[0].Reason != "" {
+					marks[i] += " (" + j.Stops[0].Reason + ")"
+				}
+			}
+			if diff := cmp.Diff(test.want, marks); diff != "" {
+				t.Error(diff)
+			}
+			if ids := s.FindCommits("e2e2"); len(ids) != 1 || ids[0] != middle.ID {
+				t.Errorf("found are %v", ids)
+			}
+			if found := s.Search("drain").Commits; len(found) != 1 || found[0].ID != newest.ID {
+				t.Errorf("found are %v", found)
+			}
+		})
+	}
+}

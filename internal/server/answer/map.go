@@ -28,7 +28,6 @@ type FleetMap struct {
 	Changes *impact.Counts `json:"changes,omitempty"`
 }
 
-// toneLetters are the letters of tones on a map.
 var toneLetters = map[Tone]byte{Good: 'g', Busy: 'b', Waiting: 'w', Unknown: 'u', Stopped: 's', Bad: 'x'}
 
 // FleetMap returns the assignments of an environment, the last of the order of promotion if none is named, and

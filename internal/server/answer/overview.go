@@ -23,8 +23,8 @@ type Overview struct {
 	Hint         string        `json:"hint,omitempty"`
 	Needs        []Need        `json:"needs"`
 	Environments []Environment `json:"environments"`
-	// Recent are the last promotions and rollbacks, newest first.
-	Recent []Recent `json:"recent,omitempty"`
+	// Timeline is what environments had, over time, and what they get.
+	Timeline Timeline `json:"timeline"`
 	// Ledger reports whether clusters can report, and LedgerFails whether they cannot be asked about now.
 	Ledger      bool `json:"ledger"`
 	LedgerFails bool `json:"ledgerFails,omitempty"`
@@ -48,59 +48,12 @@ type Need struct {
 	Inputs    string `json:"inputs,omitempty"`
 }
 
-// Recent is how an environment got a commit.
-type Recent struct {
-	Environment string    `json:"environment"`
-	Commit      Commit    `json:"commit"`
-	When        time.Time `json:"when,omitzero"`
-	RolledBack  bool      `json:"rolledBack,omitempty"`
-	// Who rolled it back or forced the promotion, and why; "" for another promotion.
-	Who    string `json:"who,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Forced bool   `json:"forced,omitempty"`
-	// Unmerged reports that the output of the commit, which the environment got last, is not merged yet.
-	Unmerged bool         `json:"unmerged,omitempty"`
-	Pull     *status.Pull `json:"pull,omitempty"` // that it waits for
-}
-
-// maxRecent is how many of the last promotions and rollbacks are shown.
-const maxRecent = 5
-
-// listRecent returns the last promotions and rollbacks, newest first.
-func (s Source) listRecent(all []Environment) (recent []Recent) {
-	for _, e := range all {
-		stage, promoted := s.Snapshot.Chain.FindStage(e.Name)
-		if !promoted || e.Commit == nil || e.Since.IsZero() {
-			continue
-		}
-		turns := stage.Turns
-		if len(turns) == 0 || turns[0].Commit != stage.Commit { // a person may have written it
-			turns = []status.Turn{{Commit: stage.Commit, When: e.Since}}
-		}
-		for i, t := range turns[:min(len(turns), maxRecent)] {
-			r := Recent{Environment: e.Name, Commit: *s.describeCommit(t.Commit), When: t.When, RolledBack: t.RolledBack}
-			switch {
-			case t.RolledBack:
-				r.Who, r.Reason = t.Who, t.Reason
-			case t.Forced != "":
-				r.Who, r.Reason, r.Forced = t.Who, t.Forced, true
-			}
-			if i == 0 && !e.Merged {
-				r.Unmerged, r.Pull = true, e.Pull
-			}
-			recent = append(recent, r)
-		}
-	}
-	slices.SortStableFunc(recent, func(a, b Recent) int { return b.When.Compare(a.When) })
-	return recent[:min(len(recent), maxRecent)]
-}
-
 // Overview returns what needs a person, and where commits are.
 func (s Source) Overview() Overview {
 	c, all := s.Snapshot.Chain, s.listEnvironments()
 	return Overview{
 		Ready: len(s.Reasons) == 0, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Hint: strings.Join(c.Hints(), " "), Needs: s.findNeeds(all),
-		Environments: all, Recent: s.listRecent(all), Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
+		Environments: all, Timeline: s.Timeline(time.Time{}), Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
 	}
 }
 
@@ -108,7 +61,6 @@ func (s Source) Overview() Overview {
 // it, and whoever looks is perhaps not the one who holds. A freeze that keeps nothing is not.
 func (s Source) Needs() []Need { return s.findNeeds(s.listEnvironments()) }
 
-// findNeeds returns what Needs does, of environments that are described already.
 func (s Source) findNeeds(all []Environment) []Need {
 	needs := []Need{}
 	for _, reason := range s.Reasons {
@@ -166,7 +118,6 @@ func needState(own State, tone Tone) State {
 	return own
 }
 
-// waitsForApproval reports whether people have to approve the next commit of an environment.
 func waitsForApproval(s status.Stage) bool {
 	return s.Next.State == promote.Waiting && hasMissingApproval(s.Next.Verdict)
 }

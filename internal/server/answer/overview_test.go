@@ -8,11 +8,11 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// TestOverviewOfRollback: who is held needs a person, and a rollback is no promotion. What is not merged yet is
-// said to be so.
+// TestOverviewOfRollback: who is held needs attention, and a rollback is not a promotion.
 func TestOverviewOfRollback(t *testing.T) {
 	noon := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	back, bad := wentBack("good"), got("bad")
@@ -28,12 +28,12 @@ func TestOverviewOfRollback(t *testing.T) {
 		Environments: []status.Environment{{Name: "prod", State: status.Proposed, Reason: "the forge merges it", MergeReason: "the forge merges it", Assignments: 1, Pull: &status.Pull{Number: 10}}},
 	}}
 	o := s.Overview()
-	want := []Recent{
-		{Environment: "dev", Commit: *s.Commit("good"), When: noon, RolledBack: true, Who: "Alice", Reason: "hello does not start"},
-		{Environment: "dev", Commit: *s.Commit("bad"), When: noon.Add(-time.Minute)},
-		{Environment: "prod", Commit: *s.Commit("good"), When: noon.Add(-time.Hour), Unmerged: true, Pull: &status.Pull{Number: 10}},
+	want := []TimelineMark{
+		{Time: noon, Environment: "dev", Action: history.RollbackAction, Who: "Alice", Commit: s.Commit("good"), Reason: "hello does not start"},
+		{Time: noon.Add(-time.Minute), Environment: "dev", Action: history.PromoteAction, Commit: s.Commit("bad")},
+		{Time: noon.Add(-time.Hour), Environment: "prod", Action: history.PromoteAction, Commit: s.Commit("good")},
 	}
-	if diff := cmp.Diff(want, o.Recent); diff != "" {
+	if diff := cmp.Diff(want, o.Timeline.Marks); diff != "" {
 		t.Errorf("the last ones are (-want +got):\n%s", diff)
 	}
 	if len(o.Needs) != 1 || o.Needs[0].Environment != "dev" || o.Needs[0].Reason != "held: hello does not start (by alice, until fairlead release dev)" {
@@ -41,14 +41,14 @@ func TestOverviewOfRollback(t *testing.T) {
 	}
 }
 
-// TestForcedIsRecent: of a promotion that a person forced it is said who did, and why.
-func TestForcedIsRecent(t *testing.T) {
+// TestForcedIsMarked: of a promotion that a person forced it is said who did, and why.
+func TestForcedIsMarked(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	prod := stageAt("prod", nil, status.Turn{Commit: "c1", When: noon, Who: "alice", Reason: "the queue", Forced: "the outage"})
 	prod.Since = noon
-	recent := Source{Snapshot: status.Snapshot{Chain: status.Chain{Stages: []status.Stage{prod}}}}.Overview().Recent
-	if len(recent) != 1 || !recent[0].Forced || recent[0].Who != "alice" || recent[0].Reason != "the outage" {
-		t.Errorf("it is said of it %+v", recent)
+	marks := Source{Snapshot: status.Snapshot{Chain: status.Chain{Stages: []status.Stage{prod}}}}.Overview().Timeline.Marks
+	if len(marks) != 1 || !marks[0].Forced || marks[0].Who != "alice" || marks[0].Reason != "the outage" {
+		t.Errorf("it is said of it %+v", marks)
 	}
 }
 

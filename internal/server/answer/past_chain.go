@@ -21,9 +21,10 @@ type PastOverview struct {
 	// Needs are the environments that a person held: what else needed a person then is not known.
 	Needs        []Need        `json:"needs"`
 	Environments []Environment `json:"environments"`
-	Recent       []Recent      `json:"recent,omitempty"`
-	Ledger       bool          `json:"ledger"`
-	LedgerFails  bool          `json:"ledgerFails,omitempty"`
+	// Timeline is as it is now, with the cursor at that time.
+	Timeline    Timeline `json:"timeline"`
+	Ledger      bool     `json:"ledger"`
+	LedgerFails bool     `json:"ledgerFails,omitempty"`
 }
 
 // NoRuns reports whether what clusters ran is known of no environment.
@@ -35,7 +36,7 @@ func (p PastOverview) NoRuns() bool {
 func (s Source) PastOverview() PastOverview {
 	c, all := s.Snapshot.Chain, s.listEnvironments()
 	past := PastOverview{
-		At: s.At, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Needs: []Need{}, Environments: all, Recent: s.listRecent(all),
+		At: s.At, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Needs: []Need{}, Environments: all,
 		Ledger: s.Ledger, LedgerFails: s.LedgerFails,
 	}
 	for _, e := range all {
@@ -64,7 +65,6 @@ func (s Source) WithChain(at string, chain status.Chain, outputs []history.Outpu
 	return s
 }
 
-// describePast returns what Git and the ledger say of an environment at a time.
 func (s Source) describePast(name string, stage *status.Stage) Environment {
 	shown, output := Environment{Name: name, Ran: fleetview.CountPastRuns(s.Then, name, "")}, ""
 	i := slices.IndexFunc(s.Clusters, func(o fleetview.Overview) bool { return o.Environment == name })

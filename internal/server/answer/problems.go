@@ -84,7 +84,6 @@ type ProblemFilter struct {
 	Page                    int
 }
 
-// listProblems returns all that is wrong, the most urgent first.
 func (s Source) listProblems() []Problem {
 	all := append(s.findMistakes(), s.findFailures()...)
 	slices.SortStableFunc(all, func(a, b Problem) int {
@@ -119,7 +118,6 @@ func (f ProblemFilter) selects(p Problem) bool {
 		(f.Kind == "" || f.Kind == p.Kind) && strings.Contains(text, strings.ToLower(f.Text))
 }
 
-// findMistakes returns what is wrong in what people wrote, each mistake once.
 func (s Source) findMistakes() []Problem {
 	found := []environmentProblems{{problems: s.Snapshot.Chain.Problems}}
 	for _, e := range s.Snapshot.Environments {
@@ -128,7 +126,6 @@ func (s Source) findMistakes() []Problem {
 	return s.shareProblems(found, s.listInputs(), s.Snapshot.FoundSince)
 }
 
-// listInputs returns what the environments are made of.
 func (s Source) listInputs() (all []status.Input) {
 	for _, e := range s.Snapshot.Environments {
 		all = append(all, e.Inputs...)
@@ -204,7 +201,6 @@ func (s Source) describeProblem(p problem.Problem, environments []string, inputs
 	return shown
 }
 
-// hasFailedCluster reports whether a cluster of an environment is named that has failed.
 func (s Source) hasFailedCluster(environment string) bool {
 	return slices.ContainsFunc(s.Clusters, func(o fleetview.Overview) bool {
 		return o.Environment == environment && slices.ContainsFunc(o.Laggards.Items, isFailed)
@@ -239,7 +235,6 @@ func (s Source) rollbackHint(e Environment) string {
 // driftHint is how a component that has drifted gets another plan.
 const driftHint = "merge the pull request of the control plane that asks for another plan, and approve the plan"
 
-// findFailedClusters returns what failed on clusters.
 func (s Source) findFailedClusters(environments []Environment) (all []Problem) {
 	for _, o := range s.Clusters {
 		i := slices.IndexFunc(environments, func(e Environment) bool { return e.Name == o.Environment })
@@ -260,13 +255,11 @@ func (s Source) findFailedClusters(environments []Environment) (all []Problem) {
 	return all
 }
 
-// waitsForFreeze reports whether a freeze keeps something from an environment.
 func (s Source) waitsForFreeze(e Environment) bool {
 	stage, _ := s.Snapshot.Chain.FindStage(e.Name)
 	return stage.WaitsForFreeze()
 }
 
-// findFailures returns what failed or was stopped.
 func (s Source) findFailures() []Problem {
 	var all []Problem
 	environments := s.listEnvironments()

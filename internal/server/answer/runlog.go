@@ -104,7 +104,6 @@ func (s Source) listSpans(k stackview.Known, c stackfiles.ComponentSummary) (all
 	return all
 }
 
-// listRuns returns what is known of the runs of a stack, the newest first.
 func (s Source) listRuns(k stackview.Known) (all []RunEntry) {
 	for _, c := range k.Components {
 		current, past := s.findPlans(k, c)

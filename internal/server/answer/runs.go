@@ -165,7 +165,6 @@ func (s Source) Run(environment, name, id string) (found StackRun, ok bool) {
 	return found, ok
 }
 
-// describeRun returns what the page of a plan says; after are the plans of its component that were sent later.
 func (s Source) describeRun(k stackview.Known, c StackComponent, p stackview.ReportedPlan, isCurrent bool, after []stackview.ReportedPlan) StackRun {
 	run := StackRun{
 		RunPart: newRunPart(p), Environment: k.Environment, Stack: k.Summary.Stack, Component: c, Namespace: k.Namespace,

@@ -75,6 +75,13 @@ func (s Source) Search(text string) Found {
 			found.Commits = append(found.Commits, *s.describeCommit(c.ID))
 		}
 	}
+	for _, stage := range s.Snapshot.Chain.Stages {
+		for _, c := range stage.Edits {
+			if (CommitFilter{Text: text}).selects(c) {
+				found.Commits = append(found.Commits, describeEdit(s, stage.Environment, c))
+			}
+		}
+	}
 	found.Workloads, found.ClusterTypes, found.Clusters = namesWith(s.WorkloadNames(), text), namesWith(s.ClusterTypeNames(), text), namesWith(s.ClusterNames(), text)
 	found.Targets, found.Objects = s.findTargets(text), s.findObjects(text)
 	found.Assignments = append(found.Assignments, s.findAssignments(text)...)
@@ -99,7 +106,6 @@ func (s Source) findTargets(text string) []FoundTarget {
 	return firstOf(found)
 }
 
-// findAssignments returns the assignments that a text names.
 func (s Source) findAssignments(text string) (found []FoundAssignment) {
 	clusterType, target, named := strings.Cut(text, "/")
 	if !named {

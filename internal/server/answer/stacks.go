@@ -50,6 +50,9 @@ type StackPart struct {
 	Drifted []string `json:"drifted,omitempty"`
 	// Teardown reports that all of it is destroyed.
 	Teardown bool `json:"teardown"`
+	// Blueprint is the one that it takes, if that names the stack that is active, as Active says of this one.
+	Blueprint string `json:"blueprint,omitempty"`
+	Active    bool   `json:"active,omitempty"`
 	// Pull is the open pull request that changes it; nil if none does.
 	Pull *status.Pull `json:"pull,omitempty"`
 }
@@ -71,6 +74,14 @@ type Stack struct {
 	Problems []Problem `json:"problems,omitempty"`
 	// Elsewhere are the other environments that have a stack of this name.
 	Elsewhere []string `json:"elsewhere,omitempty"`
+	// Colors are the stacks of its environment that take its blueprint, itself too, if that names the active one.
+	Colors []StackColor `json:"colors,omitempty"`
+}
+
+// StackColor is a stack of several that take one blueprint, of which one is active.
+type StackColor struct {
+	Stack  string `json:"stack"` // "team/environment"
+	Active bool   `json:"active"`
 }
 
 // StackComponent is a component of a stack, with what clusters report of it.
@@ -86,6 +97,27 @@ type StackComponent struct {
 	MayApprove bool `json:"mayApprove,omitempty"`
 	// Run is the plan that it has yet to apply; nil if its cluster has not sent it.
 	Run *RunPart `json:"run,omitempty"`
+}
+
+// StackTotals sums up the stacks of an environment.
+type StackTotals struct {
+	Stacks int `json:"stacks,omitempty"`
+	// PlansToApply is how many components have a plan to apply that is known, and Planned what these do together.
+	PlansToApply int            `json:"plansToApply,omitempty"`
+	Planned      *tfplan.Counts `json:"planned,omitempty"`
+}
+
+func sumStacks(s Source, environment string) StackTotals {
+	totals := StackTotals{Stacks: len(s.Snapshot.Stacks[environment])}
+	var sum tfplan.Counts
+	for _, k := range s.Snapshot.Stacks[environment] {
+		part, _ := s.describeStack(k)
+		if part.Planned != nil {
+			sum.AddCounts(*part.Planned)
+			totals.PlansToApply, totals.Planned = totals.PlansToApply+part.Plans, &sum
+		}
+	}
+	return totals
 }
 
 // StackFilter selects stacks by a text in the name, an environment and the tone or the word of the state; "" is any.
@@ -162,7 +194,11 @@ func (s Source) Stacks(f StackFilter) Stacks {
 
 // Stack returns what is known of a stack in an environment, and whether there is one.
 func (s Source) Stack(environment, name string) (found Stack, ok bool) {
+	colors := map[string][]StackColor{}
 	s.visitStacks(func(k stackview.Known) {
+		if k.Environment == environment && k.Blueprint != "" {
+			colors[k.Blueprint] = append(colors[k.Blueprint], StackColor{k.Summary.Stack, k.Active})
+		}
 		switch {
 		case k.Summary.Stack != name:
 		case k.Environment != environment:
@@ -180,6 +216,7 @@ func (s Source) Stack(environment, name string) (found Stack, ok bool) {
 			found.Proposed = s.findProposed(environment, name)
 		}
 	})
+	found.Colors = colors[found.Blueprint]
 	return found, ok
 }
 
@@ -218,7 +255,7 @@ func (s Source) StackNames() (names []string) {
 
 // describeStack returns what pages say of a stack, and of its components.
 func (s Source) describeStack(k stackview.Known) (StackPart, []StackComponent) {
-	part := StackPart{Environment: k.Environment, Stack: k.Summary.Stack, Components: len(k.Components), Teardown: k.Teardown}
+	part := StackPart{Environment: k.Environment, Stack: k.Summary.Stack, Components: len(k.Components), Teardown: k.Teardown, Blueprint: k.Blueprint, Active: k.Active}
 	if e, _ := s.Snapshot.FindEnvironment(k.Environment); e.State != status.InSync && (!k.Merged && k.Stopped == "" || k.Leaves || len(s.findProposed(k.Environment, part.Stack)) > 0) {
 		part.Pull = e.Pull
 	}

@@ -79,7 +79,6 @@ func (s Source) Workloads(f WorkloadFilter) Workloads {
 	return answer
 }
 
-// visitTargets calls visit with each deployment target of each environment.
 func (s Source) visitTargets(visit func(environment string, t *model.Target)) {
 	for _, environment := range s.Names() {
 		if plan := s.Snapshot.Plans[environment]; plan != nil {
@@ -171,7 +170,6 @@ func (s Source) Workload(name string) (Workload, bool) {
 	return answer, true
 }
 
-// describeTarget returns where a deployment target is written, and what it says.
 func (s Source) describeTarget(environment string, t *model.Target) WorkloadTarget {
 	one := WorkloadTarget{Name: t.Name, Environment: environment, Place: t.Pos.String(), URL: s.findPlacePage(environment, t.Pos), Manifests: listLabels(t.Manifests), Labels: listLabels(t.Labels)}
 	if key, value := t.Follows(); key != "" {
@@ -217,7 +215,6 @@ func (s Source) ListAssigned(f AssignmentFilter) (all []AssignmentPart) {
 	return all
 }
 
-// describe returns what a list says of an assignment.
 func (a *assignment) describe() AssignmentPart {
 	part := AssignmentPart{Environment: a.environment, ClusterType: a.clusterType.Name, Target: a.target.Name, Wanted: a.wanted, Runs: a.runs, Removal: a.removal}
 	if a.rank != noRank {

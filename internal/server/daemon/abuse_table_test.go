@@ -43,7 +43,7 @@ var shownBy = map[string][]string{
 	"a cluster sends too often":                                  {"server/reports TestTooOften", "server/webhook TestTooManyEvents"},
 	"a cluster is gone for good":                                 {"ledger TestRetired", "server/daemon TestRolloutSilent"},
 	"an event comes at the moment of a poll":                     {"reconcile/loop TestEventWithPoll"},
-	"a cluster reports without a key under the name of one with": {"reconcile/observe TestProvenNames", "ledger 21-unproven"},
+	"a cluster reports without a key under the name of one with": {"reconcile/recorder TestProvenNames", "ledger 21-unproven"},
 }
 
 // TestShown: the tests that are said to show what happens are there.

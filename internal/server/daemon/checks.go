@@ -22,7 +22,7 @@ const (
 
 // runChecks checks the set-up once the first cycle has ended, and again and again until ctx ends, for
 // people to see. No cycle and no request waits for it.
-func runChecks(ctx context.Context, o Options, keys *access.Keyring, reports clusterReports, store *status.Store, logger *slog.Logger) {
+func runChecks(ctx context.Context, o Options, keys *access.Keyring, reports *recorder.Recorder, store *status.Store, logger *slog.Logger) {
 	for waitForCycle(ctx, store) {
 		found, err := checkSetup(ctx, o, keys, reports, store.Snapshot())
 		switch {
@@ -46,15 +46,13 @@ func runChecks(ctx context.Context, o Options, keys *access.Keyring, reports clu
 	}
 }
 
-func checkSetup(ctx context.Context, o Options, keys *access.Keyring, reports clusterReports, known status.Snapshot) ([]status.Finding, error) {
+func checkSetup(ctx context.Context, o Options, keys *access.Keyring, reports *recorder.Recorder, known status.Snapshot) ([]status.Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	options := doctor.Options{Settings: o.Settings, Now: o.Now, Keyring: keys}
-	if r, ok := reports.(*recorder.Recorder); ok {
-		for _, c := range r.Clusters() {
-			if c.HeldUp != "" {
-				options.HeldUp = append(options.HeldUp, doctor.HeldUp{Cluster: c.Name(), Object: c.HeldUp, Seen: c.HeldUpSeen})
-			}
+	for _, c := range reports.Clusters() {
+		if c.HeldUp != "" {
+			options.HeldUp = append(options.HeldUp, doctor.HeldUp{Cluster: c.Name(), Object: c.HeldUp, Seen: c.HeldUpSeen})
 		}
 	}
 	return doctor.ExamineRunning(ctx, options, known)

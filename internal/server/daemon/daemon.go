@@ -31,9 +31,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
+	"github.com/fairlead-io/fairlead/internal/server/session"
 	"github.com/fairlead-io/fairlead/internal/server/web"
 	"github.com/fairlead-io/fairlead/internal/server/webhook"
 )
@@ -50,6 +52,9 @@ type Options struct {
 	// After is called after each cycle that was not interrupted, with the state then, when what
 	// clusters have reported is stored, so that commands know it; it may be nil.
 	After func(status.Snapshot)
+	// Local is whoever asks from this machine, who may do everything at the page; nil for nobody. It takes the place of
+	// web.signIn.
+	Local *session.Person
 }
 
 // GCPercent is GOGC for a process that is only a daemon: the first cycle of a large fleet
@@ -99,7 +104,7 @@ func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 
 // newLoop returns a loop, and the reports of clusters that it reads: those that the last process has
 // stored, and those that come.
-func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, clusterReports, error) {
+func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, *recorder.Recorder, error) {
 	if access.HasLocalRepository(o.Settings) {
 		if _, err := program.Version(ctx); err != nil {
 			return nil, nil, fmt.Errorf("repositories on this machine are reached with Git: %w", err)
@@ -115,8 +120,10 @@ func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, clu
 			l.WakeWithoutPoll()
 		}
 	})
-	with.Settings, with.Inbox, with.Ledger, with.Now = o.Settings, reports, findLedger(reports), o.Now
-	with.Outputs = reports.TellOutputs
+	with.Settings, with.Inbox, with.Ledger, with.Now = o.Settings, reports, findLedger(o.Settings, reports), o.Now
+	if with.Ledger != nil { // or else nobody asks what clusters should run
+		with.Outputs = reports.TellOutputs
+	}
 	l, err := loop.New(ctx, with)
 	if err != nil {
 		closeReports(reports, with.Logger)
@@ -125,7 +132,7 @@ func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, clu
 	return l, reports, err
 }
 
-func closeReports(reports clusterReports, logger *slog.Logger) {
+func closeReports(reports *recorder.Recorder, logger *slog.Logger) {
 	err := reports.Close()
 	if err != nil {
 		logger.Warn("the last reports of clusters could not be stored", "error", err)
@@ -139,7 +146,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	store, m, logger := &status.Store{}, metrics.New(o.Version), NewLogger(o.Settings.Log, o.Log)
 	keys := observe.NewKeyRing(o.Settings.LedgerSecrets)
-	loop, reports, err := newLoop(ctx, o, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys})
+	loop, reports, err := newLoop(ctx, o, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys, FindPlans: store.FindPlans})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -171,8 +178,13 @@ func Serve(ctx context.Context, o Options) error {
 		},
 		ClusterKeys: keys.FindKeys, Refuse: reports.RefuseKey,
 		Plan: func(cluster string, r tfplan.Report) bool {
-			return store.AddPlan(stackview.NewReportedPlan(cluster, r, o.Now()))
+			kept := store.AddPlan(stackview.NewReportedPlan(cluster, r, o.Now()))
+			if kept && r.Costs != nil { // a gate may wait for it
+				loop.WakeWithoutPoll()
+			}
+			return kept
 		},
+		Costs: o.Settings.Costs.Reader(),
 		Report: func(e observe.Event) (news bool, err error) {
 			news, err = reports.Add(e)
 			if webhook.IsRefusal(err) {
@@ -195,13 +207,12 @@ func Serve(ctx context.Context, o Options) error {
 		People: people,
 		Store:  store, Metrics: m, Version: o.Version, URL: o.Settings.Web.URL, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
 		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainQuery(loop), Past: newPast(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
-		Fleet: newFleetView(reports, o.Now), Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
+		Fleet: newFleetView(o, reports), Reports: newAgentReports(o.Settings, reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
 	check := func(ctx context.Context) { runChecks(ctx, o, loop.Keyring(), reports, store, logger) }
 	return runUntilDone(ctx, loop, reports, store, o, listener, window, check)
 }
 
-// explainQuery returns what answers a question about an environment as the command does.
 func explainQuery(l *loop.Loop) func(ctx context.Context, environment, query string) (explain.Document, error) {
 	return func(ctx context.Context, environment, query string) (explain.Document, error) {
 		answer, err := l.Explain(ctx, environment, query)
@@ -212,7 +223,6 @@ func explainQuery(l *loop.Loop) func(ctx context.Context, environment, query str
 	}
 }
 
-// newPast returns what answers questions about the past.
 func newPast(l *loop.Loop) *web.Past {
 	explainPast := func(ctx context.Context, environment string, at history.Moment, query string) (explain.Document, history.Output, error) {
 		answer, output, err := l.ExplainPast(ctx, environment, at, query)
@@ -255,7 +265,7 @@ func describeListenError(address string, err error) error {
 
 // runUntilDone runs the loop, stores the reports of clusters, and runs the HTTP server, and the checks that it shows, if there is a
 // listener, until ctx ends or the server fails, and waits for all.
-func runUntilDone(ctx context.Context, loop *loop.Loop, reports clusterReports, store *status.Store, o Options, listener net.Listener, window http.Handler, check func(context.Context)) error {
+func runUntilDone(ctx context.Context, loop *loop.Loop, reports *recorder.Recorder, store *status.Store, o Options, listener net.Listener, window http.Handler, check func(context.Context)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup

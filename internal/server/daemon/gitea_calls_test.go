@@ -15,7 +15,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
-	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -71,12 +70,8 @@ func (f *flow) newCycler(api, reports string) *cycler {
 		f.Fatal(problems)
 	}
 	c := &cycler{flow: f, store: &status.Store{}, now: time.Now()}
-	var err error
-	var inbox observe.ReportSource
-	if reports != "" {
-		inbox, err = observe.NewInbox(reports)
-		must(f.T, err)
-	}
+	inbox, err := readReports(reports, c.now)
+	must(f.T, err)
 	c.loop, err = loop.New(f.Context(), loop.Options{
 		Inbox:    inbox,
 		Settings: settings, Store: c.store, Now: func() time.Time { return c.now }, Random: func() float64 { return 0 },

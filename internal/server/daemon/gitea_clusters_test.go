@@ -1,6 +1,8 @@
 package daemon_test
 
 import (
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -131,14 +134,13 @@ func (g *giteaFleet) output() string {
 
 // report has the management cluster report how far it is with a step of the manifest.
 func (g *giteaFleet) report(step string, phase rollout.Phase) {
-	inbox, err := observe.NewInbox(g.reports)
-	must(g.T, err)
 	g.now = g.now.Add(time.Minute)
-	_, err = inbox.Add(observe.Event{
+	known := recorder.Open(g.Context(), recorder.Options{Path: g.reports, Now: func() time.Time { return g.now }, Logger: slog.New(slog.DiscardHandler)})
+	_, err := known.Add(observe.Event{
 		Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-" + step,
 		Branch: "dev", Commit: g.head(), Phase: phase, When: g.now,
 	})
-	must(g.T, err)
+	must(g.T, errors.Join(err, known.Close()))
 }
 
 // write has a person push the manifest, and of which types its clusters are.

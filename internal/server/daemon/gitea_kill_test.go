@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 )
 
 // The environment of a process that is a daemon of one cycle: its settings, what clusters have reported, its
@@ -27,12 +29,24 @@ const (
 	lifeKilled   = 137
 )
 
+// readReports returns what clusters have reported to a file; nil if there is none.
+func readReports(file string, now time.Time) (observe.ReportSource, error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	known, err := recorder.Read(context.Background(), file, func() time.Time { return now })
+	if err != nil {
+		return nil, err
+	}
+	return known, nil
+}
+
 // runLife runs one cycle, or dies in it.
 func runLife() int {
 	s, problems := config.Parse("fairlead.yaml", []byte(os.Getenv(lifeSettings)), ".", os.Getenv)
 	last, err := strconv.Atoi(os.Getenv(lifeChange))
 	now, timeErr := time.Parse(time.RFC3339, os.Getenv(lifeTime))
-	inbox, reportsErr := observe.NewInbox(os.Getenv(lifeReports))
+	inbox, reportsErr := readReports(os.Getenv(lifeReports), now)
 	if err := errors.Join(err, timeErr, reportsErr); err != nil || problems.Stops() {
 		fmt.Fprintln(os.Stderr, problems, err)
 		return 1

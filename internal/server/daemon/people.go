@@ -34,24 +34,28 @@ const endedFile = "signed-out.json"
 // newPeople returns what knows the people at the page; nil if nobody signs in.
 func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.Logger, wake func()) (*web.People, error) {
 	s := o.Settings
-	if s.Web.SignIn == nil {
+	if s.Web.SignIn == nil && o.Local == nil {
 		return nil, nil
 	}
-	policy := permit.Policy{Actions: s.Web.Actions && s.Write, Roles: list.Convert(s.Web.Roles, func(r config.Role) permit.Role {
+	by, acts, roles := s.Web.SignIn, s.Web.Actions && s.Write, s.Web.Roles
+	if o.Local != nil {
+		by, acts, roles = &config.SignIn{}, s.Write, []config.Role{{Groups: []string{permit.Everybody}, May: config.WebActions(), In: []string{"*"}}}
+	}
+	policy := permit.Policy{Actions: acts, Roles: list.Convert(roles, func(r config.Role) permit.Role {
 		return permit.Role{Groups: r.Groups, May: r.May, In: r.In}
 	})}
-	atForge, err := newForgeSignIn(s)
+	atForge, err := newForgeSignIn(s, by.Forge)
 	if err != nil {
 		return nil, err
 	}
 	p := &web.People{
 		Policy: policy, SignedInOnly: s.Web.Read == config.ReadSignedIn,
 		Keeper: session.New(session.Options{
-			URL: s.Web.URL, OIDC: s.Web.SignIn.OIDC, Forge: atForge, Proxy: s.Web.SignIn.Proxy, Keys: s.SessionKeys, Idle: s.Web.Session.Idle, Life: s.Web.Session.Life,
+			URL: s.Web.URL, OIDC: by.OIDC, Forge: atForge, Proxy: by.Proxy, Local: o.Local, Keys: s.SessionKeys, Idle: s.Web.Session.Idle, Life: s.Web.Session.Life,
 			FilterGroups: policy.FilterGroups, Ended: filepath.Join(s.DataDir, endedFile), Now: o.Now, Logger: logger,
 		}),
 	}
-	if !s.Web.Actions || !s.Write {
+	if !acts {
 		return p, nil
 	}
 	sign, err := loop.NewSigner(s.Signing)
@@ -101,8 +105,7 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 }
 
 // newForgeSignIn returns the forge that people sign in at: that of the control plane; nil for none.
-func newForgeSignIn(s *config.Settings) (*session.Forge, error) {
-	f := s.Web.SignIn.Forge
+func newForgeSignIn(s *config.Settings, f *config.ForgeSignIn) (*session.Forge, error) {
 	if f == nil {
 		return nil, nil
 	}

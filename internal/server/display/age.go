@@ -19,5 +19,5 @@ func FormatAge(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d/day))
 }
 
-// FormatMoment returns a time for people, in UTC: "Mon 2026-01-05 09:00 UTC".
+// FormatMoment returns a time in UTC: "Mon 2026-01-05 09:00 UTC".
 func FormatMoment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 MST") }

@@ -19,8 +19,7 @@ func EncodeJSON(value any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// EncodeYAML returns the YAML equivalent of the value's JSON, in the same order: types have
-// `json` tags only.
+// EncodeYAML returns the value's JSON as YAML, in the same order: types have only `json` tags.
 func EncodeYAML(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -34,7 +33,6 @@ func EncodeYAML(value any) ([]byte, error) {
 	return yamldoc.Encode(&node)
 }
 
-// clearStyle removes the flow style and the quotes of JSON.
 func clearStyle(n *yaml.Node) {
 	n.Style = 0
 	for _, c := range n.Content {

@@ -14,20 +14,20 @@ type EnvironmentProblem struct {
 	Environments []string `json:"environments,omitempty"`
 }
 
-// InSome reports whether some of several environments have a problem, and others not.
+// InSome reports whether some but not all environments have the problem.
 func (p EnvironmentProblem) InSome(environments int) bool {
 	return len(p.Environments) > 0 && len(p.Environments) < environments
 }
 
-// Report is the problems of several environments, each once.
+// Report is the problems of several environments, without duplicates.
 type Report struct {
 	Environments int
 	Problems     []EnvironmentProblem
-	// FileOf returns the path of a file in the checkout, or "".
+	// FileOf returns a file's path in the checkout, or "".
 	FileOf func(problem.Pos) string
 }
 
-// GitHub writes problems as workflow commands of GitHub Actions.
+// GitHub writes problems as GitHub Actions workflow commands.
 func (r Report) GitHub() string {
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	message := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
@@ -49,7 +49,6 @@ func (r Report) GitHub() string {
 	return b.String()
 }
 
-// severityWord is what both GitHub and SARIF call a problem.
 func severityWord(p problem.Problem) string {
 	if p.Warning {
 		return "warning"
@@ -57,8 +56,6 @@ func severityWord(p problem.Problem) string {
 	return "error"
 }
 
-// messageText returns what is wrong, where, in which environments if not in all, and what
-// to do.
 func (r Report) messageText(p EnvironmentProblem) string {
 	message := SanitizeLine(p.Summary)
 	if place := p.Pos.String(); place != "" {

@@ -15,8 +15,7 @@ var (
 	ruler     = regexp.MustCompile(`^\|[-| :]+\|$`)
 )
 
-// FormatMarkdown returns the Markdown of a pull request as text for people: without HTML, with what is
-// folded open.
+// FormatMarkdown returns a pull request's Markdown as text, without HTML and with details unfolded.
 func (s *Stream) FormatMarkdown(body string) string {
 	body = comments.ReplaceAllString(SanitizeLines(body), "")
 	var b strings.Builder
@@ -65,7 +64,6 @@ func (s *Stream) FormatMarkdown(body string) string {
 	return b.String()
 }
 
-// fenceMark returns what a block of code begins and ends with; "" for another line.
 func fenceMark(line string) string {
 	for _, sign := range []string{"`", "~"} {
 		if strings.HasPrefix(line, strings.Repeat(sign, 3)) {
@@ -75,7 +73,6 @@ func fenceMark(line string) string {
 	return ""
 }
 
-// formatLine returns a line outside of code.
 func (s *Stream) formatLine(line string) string {
 	quote := ""
 	if rest, ok := strings.CutPrefix(line, ">"); ok {
@@ -101,7 +98,6 @@ func (s *Stream) tableCells(line string) []string {
 	return cells
 }
 
-// writeTable writes the rows of a table, of which the first one is its heading.
 func (s *Stream) writeTable(b *strings.Builder, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -113,7 +109,7 @@ func (s *Stream) writeTable(b *strings.Builder, rows [][]string) {
 	b.WriteString(s.FormatTable(columns, rows))
 }
 
-// formatInline returns text without the marks of code, of bold text and of links, and without escapes.
+// formatInline removes marks of code, bold text and links, and escapes.
 func (s *Stream) formatInline(text string) string {
 	var b strings.Builder
 	for text != "" {
@@ -157,7 +153,6 @@ func (s *Stream) formatInline(text string) string {
 	return b.String()
 }
 
-// cutLink splits a link off the beginning of a text.
 func cutLink(text string) (label, url, rest string, ok bool) {
 	if !strings.HasPrefix(text, "[") {
 		return "", "", "", false
@@ -170,7 +165,7 @@ func cutLink(text string) (label, url, rest string, ok bool) {
 	return label, url, rest, true
 }
 
-// PaintDiff returns a unified diff with its lines in colours.
+// PaintDiff colours a unified diff.
 func (s *Stream) PaintDiff(diff string) string {
 	if !s.colour {
 		return diff

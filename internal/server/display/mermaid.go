@@ -11,8 +11,8 @@ var (
 	graphKey  = regexp.MustCompile(`^(\d+)\. `)
 )
 
-// formatMermaid returns a graph as Fairlead draws it in Mermaid as text: a line for each node, with the
-// nodes that come before it. Of another diagram it says that there is one.
+// formatMermaid returns a graph of Fairlead's as a line per node, with the preceding nodes. For
+// another diagram it returns a note.
 func formatMermaid(lines []string) string {
 	labels, before := map[string]string{}, map[string][]string{}
 	var order []string
@@ -47,7 +47,6 @@ func formatMermaid(lines []string) string {
 	return b.String()
 }
 
-// shortLabel returns by what another line names a node: its number, or what is before a colon.
 func shortLabel(label string) string {
 	if m := graphKey.FindStringSubmatch(label); m != nil {
 		return m[1]

@@ -11,13 +11,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// progressDelay is how long something takes before a person is told what it is.
+// progressDelay is the time before progress is shown.
 const progressDelay = time.Second
 
-// barWidth is how many characters the bar of a progress has.
 const barWidth = 10
 
-// clock returns the time now, the times at which to look again, and a function that ends them.
+// clock returns the start, ticks, and a function to stop them.
 type clock func() (now time.Time, ticks <-chan time.Time, end func())
 
 func systemClock() (time.Time, <-chan time.Time, func()) {
@@ -28,32 +27,30 @@ func systemClock() (time.Time, <-chan time.Time, func()) {
 // Step is what a command is doing.
 type Step struct {
 	What string // such as "render stage"
-	// Done of Total units are over, such as 2 of 5 of the unit "environment". A Total of 0 is not
-	// counted.
+	// Done of Total units are complete. A Total of 0 is not counted.
 	Done, Total int
 	Unit        string
 }
 
-// Progress shows what a command is doing, until it is stopped.
+// Progress shows what a command is doing until stopped.
 type Progress struct {
 	step atomic.Pointer[Step]
 	stop func()
 }
 
-// Show replaces the step that is shown. It may be called at the same time by several.
+// Show replaces the step. It is safe for concurrent use.
 func (p *Progress) Show(step Step) { p.step.Store(&step) }
 
-// Stop erases what is shown.
+// Stop erases the progress.
 func (p *Progress) Stop() { p.stop() }
 
-// ShowProgress shows one step until the returned function is called, as StartProgress does.
+// ShowProgress is StartProgress with one step; stop erases it.
 func (s *Stream) ShowProgress(what string) (stop func()) {
 	return s.StartProgress(Step{What: what}).Stop
 }
 
-// StartProgress shows on a terminal what a command is doing, how much of it is over and since when, if
-// that takes more than a second, until it is stopped, which erases it. What is written meanwhile takes
-// its place. Where something is shown already, another one is not.
+// StartProgress shows on a terminal what a command is doing, its progress and duration, after a
+// second. Output replaces it. A second concurrent progress is not shown.
 func (s *Stream) StartProgress(first Step) *Progress {
 	p := &Progress{stop: func() {}}
 	p.Show(first)
@@ -86,7 +83,6 @@ func (s *Stream) StartProgress(first Step) *Progress {
 	return p
 }
 
-// replaceProgress erases what is shown, and shows text instead; "" is nothing.
 func (s *Stream) replaceProgress(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +92,7 @@ func (s *Stream) replaceProgress(text string) {
 	s.shown = text != ""
 }
 
-// Write writes to the stream, in the place of what is shown of a progress.
+// Write replaces a shown progress with output.
 func (s *Stream) Write(data []byte) (int, error) {
 	if s.busy.Load() {
 		s.replaceProgress("")
@@ -104,7 +100,6 @@ func (s *Stream) Write(data []byte) (int, error) {
 	return s.Writer.Write(data)
 }
 
-// progressText returns what is shown of a step, in one line of the terminal.
 func (s *Stream) progressText(step Step, waited time.Duration) string {
 	since := fmt.Sprintf("… %ds", int(waited.Seconds()))
 	what := step.barText() + SanitizeLine(step.What)
@@ -114,7 +109,7 @@ func (s *Stream) progressText(step Step, waited time.Duration) string {
 	return what + since
 }
 
-// barText returns how much of a step is over, as a bar and in numbers; "" if it is not counted.
+// barText returns "" if the step is not counted.
 func (step Step) barText() string {
 	if step.Total <= 0 {
 		return ""

@@ -56,8 +56,7 @@ type (
 	}
 )
 
-// SARIF writes problems as a SARIF log. The rule is the kind of the object that is
-// wrong.
+// SARIF writes problems as a SARIF log. A rule is the kind of object.
 func (r Report) SARIF() ([]byte, error) {
 	run := sarifRun{Results: []sarifResult{}}
 	driver := &run.Tool.Driver

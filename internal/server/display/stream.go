@@ -1,9 +1,8 @@
-// Package display formats results for terminals, for programs, and for CI systems.
+// Package display formats results for terminals, programs and CI systems.
 //
-// What the package keeps true: names and messages, which come from people's files, cannot
-// move a terminal's cursor, begin a line or change a colour; colour is for terminals only,
-// unless NO_COLOR is set; JSON and YAML have the same content; equal problems give equal
-// text.
+// What the package keeps true: names and messages from people's files cannot move a terminal's
+// cursor, begin a line or change a colour. Only terminals get colour, unless NO_COLOR is set. JSON
+// and YAML have the same content.
 package display
 
 import (
@@ -22,18 +21,18 @@ import (
 type Stream struct {
 	io.Writer
 	Terminal bool
-	// NoProgress is set where programs read the output, so that no person waits at the terminal.
+	// NoProgress is set if a program reads the output.
 	NoProgress bool
 
 	clock  clock
-	busy   atomic.Bool // a progress is shown, or will be
-	mu     sync.Mutex  // guards what is below, and writing where a progress may be shown
-	shown  bool        // there is a progress in the line
-	colour bool        // it shows colours, and they are wanted
-	width  func() int  // of the terminal; nil without one
+	busy   atomic.Bool // a progress is shown or pending
+	mu     sync.Mutex  // guards shown, and writes during a progress
+	shown  bool
+	colour bool
+	width  func() int
 }
 
-// NewStream returns the stream of a writer, with colour if it is a terminal that shows it.
+// NewStream returns the stream of a writer, with colour if it is a terminal.
 func NewStream(w io.Writer) *Stream {
 	f, ok := w.(*os.File)
 	terminal := ok && term.IsTerminal(int(f.Fd()))
@@ -41,20 +40,20 @@ func NewStream(w io.Writer) *Stream {
 	if terminal {
 		s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		s.width = func() int {
-			width, _, _ := term.GetSize(int(f.Fd())) // 0 if that is not known
+			width, _, _ := term.GetSize(int(f.Fd()))
 			return width
 		}
 	}
 	return s
 }
 
-// NewTerminal returns a stream that is a terminal of a width, with colour.
+// NewTerminal returns a terminal of a width, with colour.
 func NewTerminal(w io.Writer, width int) *Stream {
 	return &Stream{Writer: w, Terminal: true, clock: systemClock, colour: true, width: func() int { return width }}
 }
 
-// Width returns how many characters fit into a line; 0 if any number does. The variable COLUMNS of the
-// environment goes before what the terminal says.
+// Width returns the characters per line; 0 for unlimited. COLUMNS takes precedence over the
+// terminal.
 func (s *Stream) Width() int {
 	if s.width == nil {
 		return 0
@@ -83,15 +82,14 @@ func (s *Stream) Paint(colour, text string) string {
 	return colour + text + reset
 }
 
-// SanitizeLine returns text as one line without control characters, which could move a
-// terminal's cursor or change a colour: names and messages come from people's files.
+// SanitizeLine returns text from people's files as one line without control characters.
 func SanitizeLine(text string) string {
 	return spaces.Replace(SanitizeLines(text))
 }
 
 var spaces = strings.NewReplacer("\n", " ", "\t", " ")
 
-// SanitizeLines is SanitizeLine for text of several lines; it keeps line feeds and tabs.
+// SanitizeLines is SanitizeLine, but keeps line feeds and tabs.
 func SanitizeLines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {

@@ -10,31 +10,29 @@ import (
 type Column struct {
 	Heading string // "" for a table without headings
 	Fit     Fit
-	// Colour returns the colour of a cell, "" for none; nil for a column without colours.
+	// Colour returns a cell's colour, or ""; it may be nil.
 	Colour func(cell string) string
 }
 
-// Fit is what becomes of a column where the terminal is too narrow for the table.
+// Fit is how a column adapts to a narrow terminal.
 type Fit int
 
-// The ways to fit. Nothing is ever shortened that is not for a terminal.
+// The ways to fit. Only output to terminals is shortened.
 const (
-	Keep    Fit = iota // it stays as wide as its cells
-	Shorten            // it describes, and its cells end in an ellipsis
-	Wrap               // it says what to do, and its cells go on in the next lines
+	Keep    Fit = iota
+	Shorten     // for descriptions: ends in an ellipsis
+	Wrap        // for instructions: continues below
 )
 
-// minFlexible is the width below which a column is not made narrower.
+// minFlexible is the minimum width of a shrinking column.
 const minFlexible = 16
 
-// FormatTable returns rows below their headings, in columns that are as wide as they need to be and the
-// stream allows.
+// FormatTable returns rows below their headings, in columns that fit the stream.
 func (s *Stream) FormatTable(columns []Column, rows [][]string) string {
 	return strings.Join(s.FormatRows(columns, rows), "")
 }
 
-// FormatRows returns the rows of a table apart, each of them one line or several; the first one has the
-// headings, if there are any.
+// FormatRows returns each row's lines, headings first if there are any.
 func (s *Stream) FormatRows(columns []Column, rows [][]string) []string {
 	headings := make([]string, len(columns))
 	for i, c := range columns {
@@ -54,8 +52,7 @@ func (s *Stream) FormatRows(columns []Column, rows [][]string) []string {
 	return texts
 }
 
-// fitWidths returns the widths of columns, of which those that may become narrower do so until the
-// table is at most limit wide, the widest first; 0 is no limit.
+// fitWidths shrinks the widest flexible columns until the table fits limit; 0 is unlimited.
 func fitWidths(columns []Column, rows [][]string, limit int) []int {
 	widths, total := make([]int, len(columns)), -2
 	for i := range columns {
@@ -81,7 +78,6 @@ func fitWidths(columns []Column, rows [][]string, limit int) []int {
 	return widths
 }
 
-// writeRow writes a row as one line, or as several where a cell goes on below itself.
 func (s *Stream) writeRow(b *strings.Builder, columns []Column, widths []int, row []string, heading bool) {
 	cells, lines := make([][]string, len(row)), 1
 	for i, c := range columns {
@@ -90,7 +86,7 @@ func (s *Stream) writeRow(b *strings.Builder, columns []Column, widths []int, ro
 	}
 	for n := range lines {
 		var line strings.Builder
-		pending := 0 // spaces before the next cell
+		pending := 0
 		for i, c := range columns {
 			cell := ""
 			if n < len(cells[i]) {
@@ -110,7 +106,6 @@ func (s *Stream) writeRow(b *strings.Builder, columns []Column, widths []int, ro
 	}
 }
 
-// fitCell returns the lines of a cell in a column of a width.
 func fitCell(cell string, width int, fit Fit) []string {
 	if utf8.RuneCountInString(cell) <= width {
 		return []string{cell}
@@ -121,8 +116,8 @@ func fitCell(cell string, width int, fit Fit) []string {
 	return WrapText(cell, width)
 }
 
-// WrapText breaks a text between words into lines of at most width characters; a longer word, as a
-// command or a URL that people copy, stays whole.
+// WrapText breaks text between words into lines of at most width characters. Longer words, such as
+// URLs, stay whole.
 func WrapText(text string, width int) []string {
 	var lines []string
 	line := ""

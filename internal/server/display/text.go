@@ -9,11 +9,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// MaxFollowUps bounds the warnings that are shown beside errors: most of them follow from those.
+// MaxFollowUps bounds the warnings next to errors, which cause most of them.
 const MaxFollowUps = 5
 
-// FoldFollowUps returns a sorted list of problems without the warnings that are too many to be shown
-// beside its errors, and a line that counts those and ends with how to see them; "" if there are none.
+// FoldFollowUps drops excess warnings of a sorted list with errors, and returns a line that counts
+// them and ends with seen; "" if none.
 func FoldFollowUps[L ~[]P, P any](sorted L, isWarning func(P) bool, seen string, to *Stream) (shown L, folded string) {
 	stops := slices.IndexFunc(sorted, isWarning)
 	if stops <= 0 || len(sorted)-stops <= MaxFollowUps {
@@ -23,8 +23,8 @@ func FoldFollowUps[L ~[]P, P any](sorted L, isWarning func(P) bool, seen string,
 	return sorted[:stops+MaxFollowUps], to.Paint(Yellow, "warning: ") + more + ", which may follow from the errors above: fix those first" + seen + "\n"
 }
 
-// FormatProblems returns problems as text: location, object and sentence on one line, and the
-// hint below. Adjacent problems with the same hint share it.
+// FormatProblems returns a line for each problem, and hints below. Adjacent problems share an equal
+// hint.
 func FormatProblems(list problem.List, to *Stream) string {
 	var b strings.Builder
 	for i, p := range list {
@@ -40,7 +40,7 @@ func FormatProblems(list problem.List, to *Stream) string {
 	return b.String()
 }
 
-// CountProblems returns the numbers of problems and warnings: "3 problems and 1 warning".
+// CountProblems returns the counts as "3 problems and 1 warning".
 func CountProblems(problems, warnings int) string {
 	switch {
 	case problems == 0 && warnings == 0:

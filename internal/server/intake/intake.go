@@ -1,7 +1,7 @@
-// Package intake reads the bodies of requests into memory that is bounded for all of them together.
+// Package intake reads request bodies within a common bound of memory.
 //
-// What the package keeps true: memory is reserved for bytes that have arrived, and not for those that
-// a client has announced, so that clients who send slowly, or nothing, do not keep others waiting.
+// What the package keeps true: memory is reserved only for bytes that have arrived, so that slow or
+// silent clients do not block others.
 package intake
 
 import (
@@ -11,22 +11,21 @@ import (
 	"slices"
 )
 
-// PieceSize is how much memory is reserved at a time, in bytes.
+// PieceSize is the unit of reservation, in bytes.
 const PieceSize = 32 << 10
 
-// usualSize is what most bodies need, in bytes: those of clusters of which nothing has changed.
+// usualSize suffices for reports of unchanged clusters, in bytes.
 const usualSize = 512
 
-// Room is the memory for the bodies of requests.
+// Room is the memory for request bodies.
 type Room struct {
-	pieces chan struct{} // has an element for each piece of a body that is in memory
+	pieces chan struct{}
 }
 
-// NewRoom returns room for so many bytes.
+// NewRoom returns room for size bytes.
 func NewRoom(size int) *Room { return &Room{make(chan struct{}, size/PieceSize)} }
 
-// ReadBody reads the body of a request, of at most limit bytes, and waits while there is no room.
-// release frees its memory.
+// ReadBody reads a body of at most limit bytes, and waits for memory, which release frees.
 func (m *Room) ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, release func(), err error) {
 	taken := 0
 	release = func() {
@@ -42,7 +41,7 @@ func (m *Room) ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (bo
 			select {
 			case m.pieces <- struct{}{}:
 				taken++
-			case <-r.Context().Done(): // the client has gone
+			case <-r.Context().Done(): // the client is gone
 				return nil, release, r.Context().Err()
 			}
 		}

@@ -7,27 +7,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/recent"
 )
 
-// Rates bounds how often each sender may send. Any number of goroutines may use it.
+// Rates limits the rate of each sender. It is safe for concurrent use.
 type Rates struct {
-	burst  time.Duration // how long it takes until a bucket is full
+	burst  time.Duration // time to fill a bucket
 	refill time.Duration
 
 	mu sync.Mutex
-	// full is when the bucket of a sender will be full again.
+	// full is when a sender's bucket is full.
 	full    recent.Map[string, time.Time]
 	rotated time.Time
 }
 
-// NewRates returns rates of burst requests at once, and one more after each refill.
+// NewRates permits burst requests at once, and another one after each refill.
 func NewRates(burst int, refill time.Duration) *Rates {
 	return &Rates{burst: time.Duration(burst) * refill, refill: refill}
 }
 
-// TakeToken returns how long a sender has to wait before it may send; 0 if it may, which counts.
+// TakeToken returns how long a sender must wait; 0 permits and counts a request.
 func (r *Rates) TakeToken(sender string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now.Sub(r.rotated) >= 2*r.burst { // by then a bucket that is not used is full
+	if now.Sub(r.rotated) >= 2*r.burst { // unused buckets are full
 		r.full.Rotate()
 		r.rotated = now
 	}

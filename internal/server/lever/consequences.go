@@ -20,10 +20,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/session"
 )
 
-// maxChoices is how many commits to roll back to are listed.
 const maxChoices = 10
 
-// newLever returns what is known of an action before it is decided.
+// newLever returns an action before it is decided.
 func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
 	l := answer.Lever{
 		Lever: q.Lever, Environment: q.Environment, Fields: map[string][]string{}, Question: question(q), Effects: []string{}, NeedsReason: q.needsReason(),
@@ -78,7 +77,6 @@ func question(q Request) string {
 	}
 }
 
-// commandLine returns the command that does the same.
 func commandLine(q Request) string {
 	words := []string{"fairlead", q.Lever, q.Environment}
 	switch {
@@ -89,7 +87,7 @@ func commandLine(q Request) string {
 	case q.isStack():
 		return strings.Join(append(commandOfStack(q), "--reason TEXT"), " ")
 	case q.isPull():
-		words = []string{"fairlead", "pr", q.Lever, q.Environment}
+		return commandOfPull(q, "NUMBER")
 	case q.Commit == "":
 	case q.Lever == Rollback:
 		words = append(words, "--to", q.Commit)
@@ -105,7 +103,7 @@ func commandLine(q Request) string {
 	return strings.Join(append(words, "--reason TEXT"), " ")
 }
 
-// describePlan fills in what an action that was decided leads to, and what identifies it.
+// describePlan adds the consequences of a decided action, and its digest.
 func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Request, p actions.Plan, l *answer.Lever) {
 	now := o.options.Store.Snapshot()
 	stage, _ := now.Chain.FindStage(q.Environment)
@@ -117,7 +115,7 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 	source := answer.Source{Snapshot: now}
 	if p.To != "" {
 		l.To = source.Commit(p.To)
-		if q.Commit == "" && slices.Contains(Names(), q.Lever) { // a command that is copied means what was seen
+		if q.Commit == "" && slices.Contains(Names(), q.Lever) { // a copied command means the commit that was seen
 			named := q
 			named.Commit = text.ShortCommit(p.To)
 			l.Command = commandLine(named)
@@ -156,22 +154,20 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 	}
 	l.Seen = digestLever(session.FindPerson(ctx), q, *l)
 	if q.Lever == Freeze {
-		l.Effects = append([]string{o.describePeriod(q)}, l.Effects...) // as seen now: 7d is later when it is confirmed
+		l.Effects = append([]string{o.describePeriod(q)}, l.Effects...) // not part of the digest: 7d is later on confirmation
 	}
 }
 
-// digestLever identifies who has seen an action, what it was decided on, and what it leads to; the reason is not part of it.
 func digestLever(who *session.Person, q Request, l answer.Lever) string {
 	var paths []string
 	for _, f := range l.Files {
 		paths = append(paths, f.Path)
 	}
-	seen, _ := json.Marshal([]any{who.Actor(), q.Lever, l.Fields, l.Repo, l.Branch, l.Head, l.From, l.To, l.Effects, l.Impact, l.Unknown, l.Forced, paths}) // texts
+	seen, _ := json.Marshal([]any{who.Actor(), q.Lever, l.Fields, l.Repo, l.Branch, l.Head, l.From, l.To, l.Effects, l.Impact, l.Unknown, l.Forced, paths}) // texts always encode
 	sum := sha256.Sum256(seen)
 	return hex.EncodeToString(sum[:16])
 }
 
-// findEffects returns what an action leads to, one sentence each.
 func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Chain) []string {
 	e := q.Environment
 	var all []string
@@ -197,7 +193,7 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 	case Release:
 		switch {
 		case len(p.Files) == 0:
-		case next == "" && !stage.Merged && stage.Pull != nil: // what it was promoted to is what comes
+		case next == "" && !stage.Merged && stage.Pull != nil: // the current promotion continues
 		case next == "":
 			add("No newer commit is ready for %s: it keeps %s.", e, nameCommit(chain, stage.Commit))
 		default:
@@ -238,7 +234,6 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 	return all
 }
 
-// describeHeldPull returns what becomes of the open pull request of an environment that is released.
 func describeHeldPull(stage status.Stage, chain status.Chain) string {
 	brings := fmt.Sprintf("Pull request %d", stage.Pull.Number)
 	if !stage.Merged {
@@ -252,10 +247,9 @@ func describeHeldPull(stage status.Stage, chain status.Chain) string {
 	return brings + " is then merged at once, unless merging is left to people there."
 }
 
-// holdGate is the gate of a held environment, which its release opens.
+// holdGate passes after a release.
 const holdGate = "hold"
 
-// describeGates returns the gates of the next commit that do not pass, but one.
 func describeGates(stage status.Stage, without string) []string {
 	var all []string
 	for _, v := range findUnpassed(stage) {
@@ -266,7 +260,6 @@ func describeGates(stage status.Stage, without string) []string {
 	return all
 }
 
-// describeApproved returns what the next commit waits for once a person has approved it whose approval counts.
 func describeApproved(stage status.Stage) []string {
 	var all []string
 	for _, v := range findUnpassed(stage) {
@@ -290,7 +283,6 @@ func countMissing(n int) string {
 	return fmt.Sprintf("%d approvals are", n)
 }
 
-// findUnpassed returns the gates of the next commit that do not pass.
 func findUnpassed(stage status.Stage) (all []gate.Verdict) {
 	var walk func(v gate.Verdict)
 	walk = func(v gate.Verdict) {
@@ -310,7 +302,7 @@ func findUnpassed(stage status.Stage) (all []gate.Verdict) {
 	return all
 }
 
-// describeDownstream returns which environments get nothing new meanwhile.
+// describeDownstream returns environments that get nothing new.
 func describeDownstream(environment string, chain status.Chain) []string {
 	var after []string
 	for _, s := range chain.Stages {
@@ -328,7 +320,6 @@ func describeDownstream(environment string, chain status.Chain) []string {
 	return []string{fmt.Sprintf("%s %s no commit that %s has not had.", text.Join(after, " and "), verb, environment)}
 }
 
-// nameCommit returns the short id and the subject of a commit.
 func nameCommit(chain status.Chain, commit string) string {
 	c := chain.FindCommit(commit)
 	if c.Subject == "" {
@@ -342,8 +333,7 @@ func firstLine(message string) string {
 	return line
 }
 
-// addChoices adds the commits that an environment can be rolled back to. Without them it goes back to what
-// it had before.
+// addChoices adds the commits to roll back to; the default is the previous one.
 func (o *Operator) addChoices(ctx context.Context, d *actions.Session, l *answer.Lever) {
 	had, err := d.ListPrevious(ctx, l.Environment, maxChoices)
 	if err != nil {
@@ -358,7 +348,7 @@ func (o *Operator) addChoices(ctx context.Context, d *actions.Session, l *answer
 	}
 }
 
-// addNewer adds the commits of the base that an environment does not have, where none is next.
+// addNewer adds newer base commits if none is next.
 func (o *Operator) addNewer(l *answer.Lever) {
 	source := answer.Source{Snapshot: o.options.Store.Snapshot()}
 	chain := source.Snapshot.Chain
@@ -369,8 +359,8 @@ func (o *Operator) addNewer(l *answer.Lever) {
 	}
 }
 
-// IdleReason returns why an action has nothing to do in an environment, as far as the last cycle knows; "" if it has
-// something to do.
+// IdleReason explains why an action would do nothing, as of the last cycle, or returns
+// "".
 func (o *Operator) IdleReason(lever, environment string) string {
 	stage, promoted := o.options.Store.Snapshot().Chain.FindStage(environment)
 	switch {

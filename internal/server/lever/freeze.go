@@ -20,21 +20,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/session"
 )
 
-// The levers of freezes. All need the permission to freeze, in all environments of the freeze.
+// The actions on freezes. All need the permission to freeze, in all environments of the
+// freeze.
 const (
 	Freeze = "freeze"
-	Except = "except" // lets one commit pass a freeze
+	Except = "except" // one commit may pass
 	End    = "end"    // ends a freeze
 )
 
-// FreezeNames returns the levers of freezes, in the order in which they are shown.
+// FreezeNames returns the actions on freezes, in the order of display.
 func FreezeNames() []string { return []string{Freeze, Except, End} }
 
-// isFreeze reports whether a request is about a freeze.
 func (q Request) isFreeze() bool { return slices.Contains(FreezeNames(), q.Lever) }
 
-// allowedFreeze returns whether a person may do something with freezes. Of one that is there, it is decided again
-// when its environments are known.
+// allowedFreeze is provisional for an existing freeze: checkFreeze decides when its
+// environments are known.
 func (o *Operator) allowedFreeze(who *permit.Person, q Request) permit.Verdict {
 	if q.Lever == Freeze && q.Name != "" {
 		return o.options.Policy.DecideAll(who, Freeze, q.Environments)
@@ -42,7 +42,7 @@ func (o *Operator) allowedFreeze(who *permit.Person, q Request) permit.Verdict {
 	return o.options.Policy.DecideAnywhere(who, Freeze)
 }
 
-// AllowedIn returns whether a person may use a lever in an environment.
+// AllowedIn decides whether a person may use an action in an environment.
 func (o *Operator) AllowedIn(who *session.Person, lever, environment string) permit.Verdict {
 	if slices.Contains(FreezeNames(), lever) {
 		return o.Allowed(who, Request{Lever: Freeze, Name: "any", Environments: []string{environment}})
@@ -50,7 +50,6 @@ func (o *Operator) AllowedIn(who *session.Person, lever, environment string) per
 	return o.Allowed(who, Request{Lever: lever, Environment: environment})
 }
 
-// newFreeze returns the freeze that a request is for.
 func (o *Operator) newFreeze(q Request) (actions.Freeze, error) {
 	f := actions.Freeze{Name: q.Name, Reason: q.Reason, Scope: q.Scope, Environments: q.Environments}
 	now := o.options.Actions.Now()
@@ -72,7 +71,6 @@ func (o *Operator) newFreeze(q Request) (actions.Freeze, error) {
 	return f, err
 }
 
-// checkFields returns what is wrong with what a person has filled in; nil for nothing.
 func (o *Operator) checkFields(q Request) *problem.Refusal {
 	if q.Lever != Freeze {
 		return nil
@@ -83,10 +81,9 @@ func (o *Operator) checkFields(q Request) *problem.Refusal {
 	return refused
 }
 
-// describePeriod returns when a new freeze is in force.
 func (o *Operator) describePeriod(q Request) string {
 	f, err := o.newFreeze(q)
-	if err != nil { // it was checked before
+	if err != nil { // already checked
 		return ""
 	}
 	from, to := "From now", "somebody ends it"
@@ -99,8 +96,8 @@ func (o *Operator) describePeriod(q Request) string {
 	return from + " until " + to + "."
 }
 
-// checkFreeze returns an error if a person may not change the freeze that a request names, or if one of its
-// environments is not there.
+// checkFreeze returns an error if the person may not change the freeze, or an
+// environment is unknown.
 func (o *Operator) checkFreeze(ctx context.Context, d *actions.Session, who *session.Person, q Request) error {
 	if q.Lever == Freeze {
 		names, err := d.Environments(ctx)
@@ -122,7 +119,6 @@ func (o *Operator) checkFreeze(ctx context.Context, d *actions.Session, who *ses
 	return nil
 }
 
-// findFreeze returns the freeze of a name.
 func findFreeze(ctx context.Context, d *actions.Session, name string) (*model.Freeze, error) {
 	all, err := d.Freezes(ctx)
 	if err != nil {
@@ -136,7 +132,6 @@ func findFreeze(ctx context.Context, d *actions.Session, name string) (*model.Fr
 	return nil, &problem.Refusal{Reason: "there is no freeze " + name, Advice: problem.DidYouMean(name, names), Kind: ErrUnknown}
 }
 
-// runFreeze performs an action on a freeze.
 func (o *Operator) runFreeze(ctx context.Context, d *actions.Session, q Request) (actions.Result, error) {
 	switch q.Lever {
 	case Except:
@@ -151,12 +146,10 @@ func (o *Operator) runFreeze(ctx context.Context, d *actions.Session, q Request)
 	return d.Freeze(ctx, f)
 }
 
-// lacksFields reports whether a request does not say yet what it is about.
 func (q Request) lacksFields() bool {
 	return q.isFreeze() && (q.Name == "" || q.Lever == Except && q.Commit == "")
 }
 
-// askFields adds what a person has to fill in before consequences can be shown.
 func (o *Operator) askFields(ctx context.Context, d *actions.Session, q Request, l *answer.Lever) error {
 	name := answer.LeverField{Name: "name", Title: "Name of the freeze", Value: q.Name, Required: true}
 	if q.Lever == Freeze {
@@ -185,13 +178,11 @@ func (o *Operator) askFields(ctx context.Context, d *actions.Session, q Request,
 	return err
 }
 
-// coversAny reports whether a freeze is about one of some environments; none are all that there are.
+// coversAny treats an empty list as all environments.
 func coversAny(f *model.Freeze, environments []string) bool {
 	return len(environments) == 0 || len(f.Environments) == 0 || slices.ContainsFunc(environments, func(e string) bool { return slices.Contains(f.Environments, e) })
 }
 
-// findFreezeEffects returns what an action on a freeze leads to: everything on its way that stops, or goes on, by
-// environment.
 func (o *Operator) findFreezeEffects(ctx context.Context, d *actions.Session, q Request, to string, now status.Snapshot) []string {
 	environments, scope := q.Environments, q.Scope
 	if q.Lever != Freeze {
@@ -221,7 +212,6 @@ func (o *Operator) findFreezeEffects(ctx context.Context, d *actions.Session, q 
 	return all
 }
 
-// describeOnItsWay returns what is on its way to an environment, and what a freeze means for it.
 func describeOnItsWay(q Request, stage status.Stage, e status.Environment, scope string, chain status.Chain) string {
 	var coming []string
 	next := stage.Next.Candidate
@@ -238,7 +228,6 @@ func describeOnItsWay(q Request, stage status.Stage, e status.Environment, scope
 	return fmt.Sprintf("%s: %s %s.", stage.Environment, text.Join(coming, " and "), verb)
 }
 
-// commandOfFreeze returns the words of the command that does the same.
 func commandOfFreeze(q Request) []string {
 	words := []string{"fairlead", "freeze", text.QuoteShell(cmp.Or(q.Name, "NAME"))}
 	switch q.Lever {

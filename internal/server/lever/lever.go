@@ -1,9 +1,8 @@
 // Package lever performs operator actions for people who signed in at the page.
 //
-// What the package keeps true: an action is the same as the command's, one commit by the person, which
-// Fairlead commits for them; what a person may not do is not done, and they are told why; what they confirm
-// is what is done: an action is performed on what they have seen, or not at all; and every attempt is
-// logged and counted.
+// An action equals its command: one commit by the person, made by Fairlead. Forbidden
+// actions are refused with a reason. Confirmed actions apply to what the person has
+// seen, or not at all. Every attempt is logged and counted.
 package lever
 
 import (
@@ -30,7 +29,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/session"
 )
 
-// The levers.
+// The actions.
 const (
 	Approve  = "approve"
 	Hold     = "hold"
@@ -39,41 +38,42 @@ const (
 	Promote  = "promote"
 )
 
-// Names returns the levers of environments, in the order in which they are shown.
+// Names returns the actions on environments, in the order of display.
 func Names() []string { return []string{Approve, Promote, Hold, Release, Rollback} }
 
-// AllNames returns all levers.
+// AllNames returns all actions.
 func AllNames() []string {
 	return slices.Concat(Names(), []string{Removals}, FreezeNames(), PullNames(), StackNames())
 }
 
-// Unseen is in the place of what was seen in a request that is performed whatever there is.
+// Unseen replaces the digest of what was seen, to perform an action regardless.
 const Unseen = "force"
 
-// Options are what an operator needs. All must be there but Sign, Metrics and Wake.
+// Options are what an operator needs. Forge, Metrics and Wake may be nil.
 type Options struct {
-	// Actions are the control plane and the committer. Author, Trailers and Confirm are set for each action.
+	// Actions has the control plane and the committer. Author, Trailers and Confirm are
+	// set for each action.
 	Actions actions.Options
 	Policy  permit.Policy
 	Store   *status.Store
 	Metrics *metrics.Metrics
 	Logger  *slog.Logger
-	// Forge opens the forge of a repository with the token of a person, to propose what the person must not
-	// push; nil where people do not sign in at a forge.
+	// Forge opens a repository's forge with a person's token, to propose what the
+	// person must not push. It is nil if people do not sign in at a forge.
 	Forge func(who session.Person, place string) (forge.Forge, error)
-	// Pulls opens the forge of a repository, to merge and close pull requests as a person.
+	// Pulls opens a repository's forge to merge and close pull requests as a person.
 	Pulls func(ctx context.Context, who session.Person, place string) (forge.Forge, error)
-	// Wake is called after each commit; nil for nothing.
+	// Wake is called after each commit; it may be nil.
 	Wake func()
 }
 
-// Operator performs actions, one at a time. It is safe for several goroutines.
+// Operator performs one action at a time. It is safe for concurrent use.
 type Operator struct {
 	options Options
-	turn    chan struct{} // has an element while an action is performed or previewed
+	turn    chan struct{} // has an element during an action or preview
 	mu      sync.Mutex
-	recent  map[string][]time.Time // by what a person did, when they did it within the last minute
-	results []result               // what was done last, as in HasDone
+	recent  map[string][]time.Time // times within the last minute, by activity
+	results []result               // recent results, for HasDone
 }
 
 // New returns an operator.
@@ -84,27 +84,27 @@ func New(o Options) *Operator {
 	return &Operator{options: o, turn: make(chan struct{}, 1), recent: map[string][]time.Time{}}
 }
 
-// Request is what somebody wants to do.
+// Request is a requested action.
 type Request struct {
 	Lever, Environment string
-	// Commit is the one to approve, to promote, or to roll back to, or the name of the change of removals; "" for the
-	// one that is next, was before, or waits.
+	// Commit is the commit to approve, promote or roll back to, or the name of a change
+	// of removals. "" means the next, previous or waiting one.
 	Commit string
-	Scope  string // of a hold, or a freeze
+	Scope  string // of a hold or freeze
 	Reason string
-	// Name is that of a freeze. Environments, From and To are those of a new one: none for all, and "" for now
-	// and for no end.
+	// Name is a freeze's name. Environments, From and To are for a new one: none means
+	// all, and "" means now or no end.
 	Name         string
 	Environments []string
 	From, To     string
 	StackTarget
 	// Force overrides objections.
 	Force bool
-	// Address is where the request is from, for the log.
+	// Address is the request's origin, for the log.
 	Address string
 }
 
-// Errors of requests that are refused. Each is the kind of a [problem.Refusal].
+// Errors of refused requests: each is the kind of a [problem.Refusal].
 var (
 	ErrNotAllowed = errors.New("not allowed")
 	ErrTooMany    = errors.New("too many actions")
@@ -113,18 +113,14 @@ var (
 	ErrMalformed  = errors.New("the request cannot be read")
 )
 
-// refuseMoved returns the refusal of an action on what was not seen.
 func refuseMoved() error {
 	return &problem.Refusal{Reason: "it is not any more what you have seen, so nothing was done", Advice: "look again, and confirm what there is now", Kind: ErrMoved}
 }
 
-// errPreviewed ends an action that is only previewed.
 var errPreviewed = errors.New("only a preview")
 
-// maxReason is how long a reason may be.
 const maxReason = 1000
 
-// check returns why a request cannot be read.
 func (q Request) check() error {
 	refuse := func(sentence, hint string) error {
 		return &problem.Refusal{Reason: sentence, Advice: hint, Kind: ErrMalformed}
@@ -148,12 +144,11 @@ func (q Request) check() error {
 	return nil
 }
 
-// needsReason reports whether a person has to say why.
 func (q Request) needsReason() bool {
 	return q.Lever == Hold || q.Lever == Freeze || q.Lever == Except || q.Lever == Close || q.Lever == Teardown || q.Lever == Rollback || q.Lever == Promote && q.Force
 }
 
-// Allowed returns whether a person may do something; who is nil for nobody.
+// Allowed decides whether a person may perform an action; who may be nil.
 func (o *Operator) Allowed(who *session.Person, q Request) permit.Verdict {
 	var groups *permit.Person
 	if who != nil {
@@ -206,7 +201,6 @@ func (o *Operator) checkAllowed(who *session.Person, q Request) error {
 	return nil
 }
 
-// preview decides an action and describes it.
 func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) (answer.Lever, error) {
 	shown := o.newLever(who, q)
 	if q.isPull() {
@@ -258,8 +252,8 @@ func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) 
 	return shown, nil
 }
 
-// Perform does what a person wants to do, if that is still what they have seen. For an [ErrMoved], it
-// returns what it is now.
+// Perform performs an action if it is still what the person has seen. With [ErrMoved]
+// it returns the current state.
 func (o *Operator) Perform(ctx context.Context, who *session.Person, q Request, seen string) (actions.Result, answer.Lever, error) {
 	r, now, err := o.perform(ctx, who, q, seen)
 	o.record(ctx, who, q, r, err)
@@ -270,15 +264,13 @@ func (o *Operator) Perform(ctx context.Context, who *session.Person, q Request, 
 	return r, now, err
 }
 
-// result is what an action has made.
 type result struct {
 	environment string // "" for several
 	made        string
-	pull        *actions.Pull // that it opened, or did something to; nil for none
+	pull        *actions.Pull // opened or changed; may be nil
 	at          time.Time
 }
 
-// maxResults is how many results are remembered, and shownFor how long they are news.
 const (
 	maxResults = 100
 	shownFor   = 5 * time.Minute
@@ -298,15 +290,15 @@ func (o *Operator) remember(q Request, r actions.Result) {
 	o.results = slices.Clone(o.results[max(0, len(o.results)-maxResults):])
 }
 
-// HasDone reports whether an action has lately made a commit in an environment, or in any for "", or a pull request with a number, or
-// done what its summary says. After a restart nothing is known: an address that says so may be anybody's.
+// HasDone reports whether a recent action made a commit or numbered pull request, or
+// has this summary. An environment of "" means any. Results are lost on restart;
+// addresses are no proof, since anybody can write them.
 func (o *Operator) HasDone(environment, made string) bool {
 	_, isNews := o.findResult(environment, made)
 	return isNews
 }
 
-// FindPull returns the pull request that an action has lately done something to, by the summary of the action; nil for
-// none.
+// FindPull returns the pull request of a recent action by its summary, or nil.
 func (o *Operator) FindPull(environment, summary string) *actions.Pull {
 	r, _ := o.findResult(environment, summary)
 	return r.pull
@@ -363,8 +355,6 @@ func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, 
 	return r, now, o.describeAccess(err)
 }
 
-// describeAccess returns the error of an action with what a person can do about it whose token the forge does
-// not take.
 func (o *Operator) describeAccess(err error) error {
 	if o.options.Forge == nil || !errors.Is(err, git.ErrAccess) && !errors.Is(err, git.ErrRefused) {
 		return err
@@ -372,8 +362,6 @@ func (o *Operator) describeAccess(err error) error {
 	return &problem.Refusal{Reason: "the forge does not take your token, or you may not write there", Advice: "sign out, and sign in again; the forge says who may write to the control plane", Kind: ErrNotAllowed}
 }
 
-// write performs an action that is permitted, if it is still what the person has seen: by a commit to the branch,
-// or by a pull request.
 func (o *Operator) write(ctx context.Context, who *session.Person, q Request, seen string, propose bool) (r actions.Result, now answer.Lever, err error) {
 	d, err := o.open(ctx, who, propose, func(ctx context.Context, d *actions.Session, p actions.Plan) error {
 		if seen == Unseen {
@@ -398,7 +386,6 @@ func (o *Operator) write(ctx context.Context, who *session.Person, q Request, se
 	return r, now, err
 }
 
-// open opens the control plane for a person.
 func (o *Operator) open(ctx context.Context, who *session.Person, propose bool, confirm func(context.Context, *actions.Session, actions.Plan) error) (*actions.Session, error) {
 	var d *actions.Session
 	with := o.options.Actions
@@ -413,7 +400,7 @@ func (o *Operator) open(ctx context.Context, who *session.Person, propose bool, 
 	return d, err
 }
 
-// Trailers returns the lines by which a commit says that a person made it at the page.
+// Trailers returns the commit trailers for a person at the page.
 func Trailers(who session.Person) []string {
 	all := []string{promoter.TrailerVia + ": " + promoter.ViaWeb, promoter.TrailerActor + ": " + who.Actor()}
 	if who.Login != "" {
@@ -425,12 +412,11 @@ func Trailers(who session.Person) []string {
 	return all
 }
 
-// Identity returns who a person is among those who approve, and who write commits.
+// Identity returns a person as an approver or author.
 func Identity(who session.Person) gate.Person {
 	return gate.Person{Actor: who.Actor(), Login: who.Login, Names: []string{who.Email}, Claims: append(slices.Clone(who.Aliases), who.Name)}
 }
 
-// checkTarget returns an error if there is no such environment, or freeze, or if it is not the person's to change.
 func (o *Operator) checkTarget(ctx context.Context, d *actions.Session, who *session.Person, q Request) error {
 	if q.isFreeze() {
 		return o.checkFreeze(ctx, d, who, q)
@@ -442,7 +428,6 @@ func (o *Operator) checkTarget(ctx context.Context, d *actions.Session, who *ses
 	return &problem.Refusal{Reason: "there is no environment " + q.Environment, Advice: problem.DidYouMean(q.Environment, names), Kind: ErrUnknown}
 }
 
-// run performs an action.
 func (o *Operator) run(ctx context.Context, d *actions.Session, q Request) (actions.Result, error) {
 	switch {
 	case q.isFreeze():
@@ -459,7 +444,7 @@ func (o *Operator) run(ctx context.Context, d *actions.Session, q Request) (acti
 		}
 		return d.Acknowledge(ctx, q.Environment, change, q.Reason)
 	case Approve:
-		return d.Approve(ctx, q.Environment, q.Commit, q.Reason, &chain)
+		return d.Approve(ctx, actions.Approval{Environment: q.Environment, Commit: q.Commit, Reason: q.Reason, Report: &chain})
 	case Promote:
 		return d.Promote(ctx, actions.Promotion{Environment: q.Environment, Commit: q.Commit, Reason: q.Reason, Force: q.Force, Report: &chain})
 	case Hold:

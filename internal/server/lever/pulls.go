@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -15,25 +16,30 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/session"
 )
 
-// The levers of the pull request of an environment's output. All need the permission to merge.
+// The actions on an output's pull request. All need the permission to merge.
 const (
 	Merge  = "merge"
 	Close  = "close"
 	Reopen = "reopen"
 )
 
-// PullNames returns the levers of pull requests.
+// PullNames returns the actions on pull requests.
 func PullNames() []string { return []string{Merge, Close, Reopen} }
 
-// isPull reports whether a request is about a pull request.
 func (q Request) isPull() bool { return slices.Contains(PullNames(), q.Lever) }
 
-// reopener is a forge that opens pull requests again that were closed.
 type reopener interface {
 	ReopenPull(ctx context.Context, number int, reason string) error
 }
 
-// describePull fills in what an action on the pull request of an environment leads to.
+func commandOfPull(q Request, number string) string {
+	words := []string{"fairlead", "pr", q.Lever, number}
+	if q.Force {
+		words = append(words, "--force")
+	}
+	return strings.Join(append(words, "--reason TEXT"), " ")
+}
+
 func (o *Operator) describePull(who *session.Person, q Request, l *answer.Lever) (status.Environment, error) {
 	e, known := o.options.Store.Snapshot().FindEnvironment(q.Environment)
 	if !known {
@@ -47,6 +53,7 @@ func (o *Operator) describePull(who *session.Person, q Request, l *answer.Lever)
 		l.Nothing = map[string]string{Merge: "no pull request is open", Close: "no pull request is open", Reopen: "no pull request was closed"}[q.Lever]
 		return e, nil
 	}
+	l.Command = commandOfPull(q, strconv.Itoa(e.Pull.Number))
 	l.Repo, l.Branch, l.Head, l.Impact = e.Output.Repo, e.Output.Branch, e.Pull.Head, answer.CleanText(e.Impact)
 	add := func(format string, args ...any) { l.Effects = append(l.Effects, fmt.Sprintf(format, args...)) }
 	switch q.Lever {
@@ -64,8 +71,6 @@ func (o *Operator) describePull(who *session.Person, q Request, l *answer.Lever)
 	return e, nil
 }
 
-// performPull does what a person wants to do with the pull request of an environment, if it is still what they
-// have seen.
 func (o *Operator) performPull(ctx context.Context, who *session.Person, q Request, seen string) (actions.Result, answer.Lever, error) {
 	now := o.newLever(who, q)
 	e, err := o.describePull(who, q, &now)
@@ -124,7 +129,6 @@ func reopenPull(ctx context.Context, f forge.Forge, p *status.Pull, reason strin
 	return r.ReopenPull(ctx, p.Number, reason)
 }
 
-// refuseElsewhere returns the refusal of what can only be done at the forge.
 func refuseElsewhere(p *status.Pull, what string) error {
 	return problem.Refusef("do it there: "+p.URL, "pull request %d is %s at the forge", p.Number, what)
 }

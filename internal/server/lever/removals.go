@@ -8,28 +8,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// Removals approves a change of the output that exceeds the limits of its environment. It needs the permission to
-// approve.
+// Removals approves an output change beyond its environment's limits. It needs the
+// permission to approve.
 const Removals = "approve-removals"
 
-// findRemovals returns the name of the change that waits for an approval of its removals. It is an error if another
-// one waits than the one that the request names, or none.
+// findRemovals returns the name of the change that waits for approval of removals, or
+// an error for none or another one.
 func (o *Operator) findRemovals(q Request) (string, error) {
 	e, _ := o.options.Store.Snapshot().FindEnvironment(q.Environment)
 	waiting, err := actions.FindRemovals(e.Withheld, q.Environment, q.Commit)
 	return waiting.Acknowledge, err
 }
 
-// complete returns a request that names the change that it is about, if there is one: what a person confirms is that
-// change, and no later one.
+// complete adds the waiting change to a request, so that the person confirms that one
+// and no later one.
 func (o *Operator) complete(q Request) Request {
 	if q.Lever == Removals && q.Commit == "" {
-		q.Commit, _ = o.findRemovals(q) // why there is none is said when it is decided
+		q.Commit, _ = o.findRemovals(q) // reported when it is decided
 	}
 	return q
 }
 
-// describeRemovals fills in what the approval of removals leads to.
 func describeRemovals(e status.Environment, l *answer.Lever) {
 	l.Impact, l.Deletes = answer.CleanText(e.Impact), e.Proposed != nil && e.Proposed.Deletes()
 	pull := "The pull request of the output"

@@ -16,28 +16,26 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// The levers of stacks, each with a permission of its own.
+// The actions on stacks, each with its own permission.
 const (
 	ApprovePlan = "approve-plan"
 	Teardown    = "teardown"
 )
 
-// StackNames returns the levers of stacks.
+// StackNames returns the actions on stacks.
 func StackNames() []string { return []string{ApprovePlan, Teardown} }
 
-// StackTarget is what of a stack a request is about.
+// StackTarget is the stack part of a request.
 type StackTarget struct {
-	Stack, Component string // "team/environment", and the component whose plan is approved
-	// Inputs and Digest are those of the plan that was read.
+	Stack, Component string // "team/environment", and the component of an approved plan
+	// Inputs and Digest identify the plan that was read.
 	Inputs, Digest string
-	// Typed is the name that a person has typed to confirm a teardown.
+	// Typed is the name that confirms a teardown.
 	Typed string
 }
 
-// isStack reports whether a request is about a stack.
 func (q Request) isStack() bool { return slices.Contains(StackNames(), q.Lever) }
 
-// checkStack returns why a request about a stack cannot be read; "" if it can.
 func (q Request) checkStack() (sentence, hint string) {
 	switch {
 	case strings.Count(q.Stack, "/") != 1:
@@ -53,7 +51,6 @@ func (q Request) checkStack() (sentence, hint string) {
 	return "", ""
 }
 
-// checkTyped returns an error if a teardown was not confirmed by the name of the stack.
 func (q Request) checkTyped() error {
 	if q.Lever != Teardown || q.Typed == q.Stack {
 		return nil
@@ -61,7 +58,6 @@ func (q Request) checkTyped() error {
 	return &problem.Refusal{Reason: "the name that was typed is not that of the stack", Advice: "type " + q.Stack, Kind: ErrMalformed}
 }
 
-// runStack performs an action on a stack.
 func runStack(ctx context.Context, d *actions.Session, q Request) (actions.Result, error) {
 	if q.Lever == Teardown {
 		return d.TearDownStack(ctx, q.Environment, q.Stack, q.Reason)
@@ -69,7 +65,6 @@ func runStack(ctx context.Context, d *actions.Session, q Request) (actions.Resul
 	return d.ApprovePlan(ctx, q.Environment, q.Stack, q.Component, actions.ReadPlan{Inputs: q.Inputs, Digest: q.Digest}, q.Reason)
 }
 
-// findStack returns a stack as it was reported last, and whether it was.
 func (o *Operator) findStack(q Request) (stackview.Known, bool) {
 	all := o.options.Store.Snapshot().Stacks[q.Environment]
 	i := slices.IndexFunc(all, func(k stackview.Known) bool { return k.Summary.Stack == q.Stack })
@@ -79,20 +74,18 @@ func (o *Operator) findStack(q Request) (stackview.Known, bool) {
 	return all[i], true
 }
 
-// lacksDigest reports whether a person has to say which plan was read, because that is compared with the one
-// that is applied.
+// lacksDigest reports whether the digest of the read plan is needed, since it is
+// compared with the applied plan.
 func (o *Operator) lacksDigest(q Request) bool {
 	k, _ := o.findStack(q)
 	c, _ := k.FindComponent(q.Component)
 	return q.Lever == ApprovePlan && q.Digest == "" && c.Compared
 }
 
-// askDigest adds the field for the digest of a plan.
 func askDigest(l *answer.Lever) {
 	l.Asks = []answer.LeverField{{Name: "digest", Title: "Digest of the plan that you have read", Hint: "fairlead stack plan --plans shows it: sha256: and 64 hexadecimal digits", Required: true}}
 }
 
-// findStackEffects returns what an action on a stack leads to, one sentence each.
 func (o *Operator) findStackEffects(q Request) []string {
 	k, known := o.findStack(q)
 	if !known {
@@ -106,7 +99,7 @@ func (o *Operator) findStackEffects(q Request) []string {
 	}
 	var all, waits []string
 	order := list.Convert(k.Components, func(c stackfiles.ComponentSummary) string { return c.Name })
-	if !k.Teardown { // in the order in which they are made
+	if !k.Teardown { // components are in order of creation
 		slices.Reverse(order)
 	}
 	order = slices.DeleteFunc(order, func(name string) bool { c, _ := k.FindComponent(name); return c.Protected })
@@ -125,7 +118,6 @@ func (o *Operator) findStackEffects(q Request) []string {
 	return append(all, "The pull request of the output shows all of it, and nothing is destroyed before that is merged.")
 }
 
-// describeApproval returns what the approval of a plan leads to.
 func describeApproval(k stackview.Known, q Request) []string {
 	c, _ := k.FindComponent(q.Component)
 	what := map[stackfiles.Action]string{stackfiles.Destroy: "destroys the component", stackfiles.Apply: "makes the component, or changes it"}[c.Action]
@@ -145,7 +137,6 @@ func describeApproval(k stackview.Known, q Request) []string {
 	return all
 }
 
-// questionOfStack returns what a person confirms.
 func questionOfStack(q Request) string {
 	if q.Lever == Teardown {
 		return fmt.Sprintf("Tear down the stack %s in %s?", q.Stack, q.Environment)
@@ -153,7 +144,6 @@ func questionOfStack(q Request) string {
 	return fmt.Sprintf("Approve the plan of %s of %s in %s?", q.Component, q.Stack, q.Environment)
 }
 
-// commandOfStack returns the words of the command that does the same.
 func commandOfStack(q Request) []string {
 	if q.Lever == Teardown {
 		return []string{"fairlead", "stack", "teardown", q.Environment, text.QuoteShell(q.Stack)}

@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/session"
 )
 
-// takeTurn waits until no other action is performed.
 func (o *Operator) takeTurn(ctx context.Context) (end func(), err error) {
 	select {
 	case o.turn <- struct{}{}:
@@ -23,14 +22,12 @@ func (o *Operator) takeTurn(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// maxActions is how many actions a person may perform within a minute, and maxPreviews how many they may look
-// at: each fetches and renders.
+// Limits per person and minute; each action or preview fetches and renders.
 const (
 	maxActions  = 10
 	maxPreviews = 60
 )
 
-// admit counts what a person did to an action, and refuses it if they did that too often.
 func (o *Operator) admit(who *session.Person, did string, most int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +48,6 @@ func (o *Operator) admit(who *session.Person, did string, most int) error {
 	return nil
 }
 
-// record logs and counts an attempt.
 func (o *Operator) record(ctx context.Context, who *session.Person, q Request, r actions.Result, err error) {
 	outcome := "done"
 	switch {

@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// badge is the data of badge.svg.
 type badge struct {
 	Title, Label, Word, Ground string
 	LabelWidth, WordWidth      int

@@ -32,7 +32,6 @@ func (v ClusterTypes) ShownState(c answer.ClusterTypePart) *answer.State {
 	return worstOf(c.State, c.Worst, c.Assignments)
 }
 
-// clusterTypeView is the data of cluster-type.html.
 type clusterTypeView struct {
 	answer.ClusterType
 	Fleet     Fleet
@@ -83,7 +82,6 @@ func (v clusterView) State() answer.State {
 	return state
 }
 
-// poolText returns how many nodes a pool has, and where.
 func poolText(p answer.ProvisionedPool) string {
 	text := fmt.Sprintf("%s %d", p.Name, p.Most)
 	if p.Fewest != p.Most {

@@ -7,7 +7,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// asked returns how commits were asked for, but for their page.
 func (c Commits) asked() url.Values {
 	asked := url.Values{"q": {c.Filter.Text}, "author": {c.Filter.Author}, "env": {c.Filter.Environment}, "path": {c.Filter.Path}, "cpage": {""}}
 	if page := c.columnPage(); page > 1 {

@@ -30,7 +30,6 @@ func withAsked(all []choice, asked string) []choice {
 	return append(all, choice{asked, asked, true})
 }
 
-// countUnrendered returns how many of some commits change nothing that is rendered.
 func countUnrendered(all []answer.Commit) (n int) {
 	for _, c := range all {
 		if c.Unrendered {

@@ -97,7 +97,6 @@ func leadText(f answer.Figure) string {
 	return display.FormatAge(time.Duration(*f.Lead) * time.Second)
 }
 
-// failedText returns how many deployments failed.
 func failedText(f answer.Figure) string {
 	if f.Deployments == 0 {
 		return "none"

@@ -111,7 +111,6 @@ func addressOf(f answer.FleetFilter) string {
 	return "fleet?" + query.Encode()
 }
 
-// narrowFilter returns a filter for what is at a row or a column.
 func narrowFilter(f answer.FleetFilter, side, name string) answer.FleetFilter {
 	f.Page, f.ColumnPage, f.Differs = 0, 0, false
 	switch side {
@@ -215,7 +214,6 @@ func choicesOf(values []string, selected string) (all []choice) {
 	return all
 }
 
-// sideText returns what a side of the fleet is called.
 func sideText(side string) string {
 	if side == answer.ByClusterType {
 		return "cluster type"
@@ -287,7 +285,6 @@ func (v Fleet) Hidden() (all []answer.Label) {
 	return all
 }
 
-// pager is the way to the pages before and after.
 type pager struct {
 	Page, Pages      int
 	Newer, Later     string // addresses; "" for none
@@ -338,7 +335,6 @@ func assignmentPath(environment, clusterType, target string) string {
 	return "assignments/" + url.PathEscape(environment) + "/" + url.PathEscape(clusterType) + "/" + url.PathEscape(target)
 }
 
-// groupDigits returns a number with commas between groups of digits.
 func groupDigits(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -398,7 +394,6 @@ func (v assignmentView) AsFleet() answer.Fleet {
 	return answer.Fleet{Ledger: v.Ledger, LedgerFails: v.LedgerFails, Environments: 1}
 }
 
-// policyState returns whether a policy selects an assignment.
 func policyState(p answer.PolicyOpinion) answer.State {
 	if p.Selected {
 		return answer.State{Tone: answer.Good, Word: "selects it"}
@@ -414,7 +409,6 @@ func removalState(r *answer.ProposedRemoval) answer.State {
 	return answer.State{Tone: answer.Stopped, Word: "removal proposed"}
 }
 
-// removalPath returns the page of what proposes a removal.
 func removalPath(r *answer.ProposedRemoval) string {
 	path := "environments/" + url.PathEscape(r.Environment)
 	if r.Pull != nil {

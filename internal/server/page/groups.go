@@ -3,8 +3,12 @@ package page
 import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
+
+// percentOf rounds down, and is 0 of none.
+func percentOf(n, all int) int { return 100 * n / max(1, all) }
 
 // clusterGroupView is a group, with the parts of its bar, in percent.
 type clusterGroupView struct {
@@ -15,12 +19,33 @@ type clusterGroupView struct {
 // GroupParts returns the groups with their bars.
 func (v environmentView) GroupParts() (all []clusterGroupView) {
 	for _, g := range v.Groups {
-		part := func(n int) int { return 100 * n / max(1, g.Expected) }
-		one := clusterGroupView{Group: g, ReadyWidth: part(g.Ready), RollingWidth: part(g.Progressing), FailedWidth: part(g.Failed)}
+		one := clusterGroupView{Group: g, ReadyWidth: percentOf(g.Ready, g.Expected), RollingWidth: percentOf(g.Progressing, g.Expected), FailedWidth: percentOf(g.Failed, g.Expected)}
 		one.FailedX = one.ReadyWidth + one.RollingWidth
 		all = append(all, one)
 	}
 	return all
+}
+
+// waveView is a wave, with the parts of its bar, in percent.
+type waveView struct {
+	status.Wave
+	ReadyWidth, FailedWidth int
+}
+
+// WaveParts returns the waves of the running advance with their bars.
+func (v environmentView) WaveParts() (all []waveView) {
+	if v.Stage == nil {
+		return nil
+	}
+	for _, w := range v.Stage.Waves {
+		all = append(all, waveView{w, percentOf(w.Ready, w.Clusters), percentOf(w.Failed, w.Clusters)})
+	}
+	return all
+}
+
+// Mark returns how far a wave is.
+func (w waveView) Mark() answer.State {
+	return answer.State{Tone: w.State.Tone(), Word: string(w.State)}
 }
 
 // State returns how far a group is.

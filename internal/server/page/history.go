@@ -2,12 +2,14 @@ package page
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
@@ -92,10 +94,11 @@ func (v History) Pager() pager {
 
 // actionWords are what people call what was done.
 var actionWords = map[string]string{
-	history.PromoteAction: "promoted", history.RollbackAction: "rolled back", "hold": "held", "release": "released", approveAction: "approved",
+	history.PromoteAction: "promoted", history.RollbackAction: "rolled back", history.HoldAction: "held", "release": "released", approveAction: "approved",
 	history.FreezeAction: "froze", history.ExceptionAction: "let pass a freeze", history.EndFreezeAction: "ended a freeze",
 	forge.MergeAction: "merged", forge.CloseAction: "closed", forge.ReopenAction: "opened again", "clone-stack": "cloned a stack", "tear-down-stack": "tore down a stack",
 	"connect": "connected a cluster", "renew-key": "renewed a key", "retire": "retired a cluster", "adopt": "adopted a cluster", "ephemeral": "made or changed an ephemeral environment",
+	status.FailedAction: "failed", status.RecoveredAction: "recovered", status.WaitsAction: "waits",
 }
 
 const approveAction = "approve"
@@ -115,8 +118,19 @@ func findAction(text string) string {
 
 // IsTitled reports whether the title says what was done, as to a freeze or a stack, and not the action alone.
 func (History) IsTitled(e answer.HistoryEntry) bool {
-	isKnown := e.Moves() || e.Action == "hold" || e.Action == "release" || e.Action == approveAction && e.To != ""
+	isKnown := slices.Contains(status.EventActions(), e.Action) || e.Moves() || e.Action == history.HoldAction || e.Action == "release" || e.Action == approveAction && e.To != ""
 	return e.Pull == 0 && (e.Environment == "" || !isKnown)
+}
+
+// IsEvent reports whether an entry is a change of a state, and not something that was done.
+func (History) IsEvent(e answer.HistoryEntry) bool {
+	return slices.Contains(status.EventActions(), e.Action)
+}
+
+// EventState returns the state that an environment had since an event.
+func (History) EventState(e answer.HistoryEntry) answer.State {
+	tones := map[string]answer.Tone{status.FailedAction: answer.Bad, status.RecoveredAction: answer.Good, status.WaitsAction: answer.Waiting}
+	return answer.State{Tone: tones[e.Action], Word: e.Action}
 }
 
 // pastTenses are the past tenses of the verbs with which the titles of commits begin.
@@ -135,7 +149,6 @@ func pastTense(title string) string {
 	return past + " " + rest
 }
 
-// actionText returns what people call what was done.
 func actionText(action string) string {
 	if word := actionWords[action]; word != "" {
 		return word

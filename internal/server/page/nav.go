@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// pageLink is a page that the head of each names.
 type pageLink struct{ name, address string }
 
 // pageLinks are the pages that people look for most, and moreLinks the others.
 var (
 	pageLinks = []pageLink{{"Overview", ""}, {"Commits", "commits"}, {"Fleet", "fleet"}, {"Problems", "problems"}, {"History", "history"}}
-	moreLinks = []pageLink{{"Environments", "environments"}, {"Workloads", "workloads"}, {"Cluster types", "cluster-types"}, {"Stacks", "stacks"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"}}
+	moreLinks = []pageLink{{"Environments", "environments"}, {"Workloads", "workloads"}, {"Cluster types", "cluster-types"}, {"Clusters", "clusters"}, {"Stacks", "stacks"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"}}
 )
 
 // navLink is a page in the head of another.
@@ -22,7 +21,6 @@ type navLink struct {
 	Key           string // after g, it leads there
 }
 
-// pageKeys are the keys of pages.
 var pageKeys = map[string]string{"": "o", "commits": "c", "fleet": "f", "problems": "p", "history": "h", "environments": "e"}
 
 // listLinks returns the links to pages; here is the address of the one that they are on.

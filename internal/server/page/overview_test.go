@@ -2,62 +2,60 @@ package page
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// TestFoldedGraph: of more environments than are drawn each column has the most urgent, and a box for the
-// others, which leads to the list.
-func TestFoldedGraph(t *testing.T) {
-	all := []answer.Environment{{Name: "dev"}, {Name: "test", After: []string{"dev"}}}
-	for i := range maxDrawn + 7 {
-		e := answer.Environment{Name: fmt.Sprintf("prod-%02d", i), After: []string{"test"}, State: answer.State{Tone: answer.Good, Word: "verified"}}
-		if i >= maxDrawn {
-			e.State = answer.State{Tone: answer.Bad, Word: "failed"}
+// TestFoldedLanes: of more environments than are shown those that need attention are, in their order, and it is said how
+// many there are besides. A long cause is said once.
+func TestFoldedLanes(t *testing.T) {
+	const cause = "couldn't find the remote reference mastre of https://git.example.com/hello, which two manifests name"
+	var all []answer.Environment
+	var needs []answer.Need
+	for i := range maxRows + 20 {
+		e := answer.Environment{Name: fmt.Sprintf("prod-%02d", i), State: answer.State{Tone: answer.Good, Word: "verified"}}
+		if i >= maxRows {
+			e.State, e.Reason = answer.State{Tone: answer.Bad, Word: "failed"}, "mend: "+cause
+			needs = append(needs, answer.Need{State: e.State, Environment: e.Name, Reason: e.Reason})
 		}
 		all = append(all, e)
 	}
-	all = append(all, answer.Environment{Name: "last", After: []string{"prod-00", "prod-01", "prod-60"}})
-	var boxes, arrows []string
-	v := newOverviewView(answer.Overview{Environments: promoteAll(all)}, Frame{})
-	for _, b := range v.Graph.Boxes {
-		boxes = append(boxes, strings.TrimSpace(b.Title+" "+b.Word))
+	needs = append(needs, answer.Need{Reason: "the ledger"})
+	v, others := newChainView(answer.Timeline{}, all, needs, Frame{})
+	if len(v.Rows) != maxRows || v.Hidden != 20 || len(others) != 1 {
+		t.Fatalf("%d rows, %d hidden, others %v", len(v.Rows), v.Hidden, others)
 	}
-	for _, a := range v.Graph.Arrows {
-		arrows = append(arrows, a.From+" > "+a.To)
+	for i, row := range v.Rows {
+		if want := i >= 20; row.IsNeed != want || (row.Own != nil) != want {
+			t.Errorf("row %d is %s, which needs attention: %v", i, row.Name, row.IsNeed)
+		}
 	}
-	want := "dev, test, prod-60 failed, prod-61 failed, prod-62 failed, prod-63 failed, prod-64 failed, + 62 more 2 need mending, last"
-	if got := strings.Join(boxes, ", "); got != want {
-		t.Errorf("drawn are %s, want %s", got, want)
-	}
-	want = "dev > test, test > prod-60, test > prod-61, test > prod-62, test > prod-63, test > prod-64, test > /2, /2 > last, prod-60 > last"
-	if got := strings.Join(arrows, ", "); got != want {
-		t.Errorf("the arrows are %s, want %s", got, want)
-	}
-	if few := newOverviewView(answer.Overview{Environments: promoteAll(all[:maxDrawn])}, Frame{}); len(few.Graph.Boxes) != maxDrawn {
-		t.Errorf("of %d environments %d are drawn", maxDrawn, len(few.Graph.Boxes))
+	if first, last := v.Rows[20].Reason, v.Rows[39].Reason; first != "mend: "+cause || last != "mend: see prod-40" {
+		t.Errorf("the first reason is %q, the last %q", first, last)
 	}
 }
 
-func promoteAll(all []answer.Environment) []answer.Environment {
-	for i := range all {
-		all[i].Promoted = true
+// TestLabels: of the bars of a commit the widest has its name, if there is room for it.
+func TestLabels(t *testing.T) {
+	from := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	at := func(hours int) time.Time { return from.Add(time.Duration(hours) * time.Hour) }
+	commit := func(id string) answer.Commit { return answer.Commit{Commit: status.Commit{ID: id}} }
+	line := answer.Timeline{From: from, Now: at(100), To: at(100), Lanes: []answer.TimelineLane{{Environment: "prod", Bars: []answer.TimelineBar{
+		{Commit: commit("a"), Commits: 1, From: at(0), To: at(20)}, {Commit: commit("a"), Commits: 1, From: at(20), To: at(60)}, {Commit: commit("b"), Commits: 1, From: at(60), To: at(65)}, {Commit: commit("c"), Commits: 9, From: at(65)},
+	}}}}
+	v, _ := newChainView(line, []answer.Environment{{Name: "prod"}}, nil, Frame{})
+	var got []string
+	for _, b := range v.Rows[0].Bars {
+		got = append(got, b.X+" "+b.Width+" "+b.Label)
 	}
-	return all
-}
-
-// TestNeedsOfMany: what many environments need for the same reason is one line that names a few of them.
-func TestNeedsOfMany(t *testing.T) {
-	var needs []answer.Need
-	for i := range 66 {
-		needs = append(needs, answer.Need{Environment: fmt.Sprintf("prod-%02d", i), Reason: "mend: it"})
-	}
-	v := newNeeds(needs)
-	if len(v) != 1 || len(v[0].Named()) != maxOthers || v[0].More() != 66-1-maxOthers {
-		t.Errorf("%d lines, which name %v and %d more", len(v), v[0].Named(), v[0].More())
+	want := []string{"0% 20% ", "20% 40% a", "60% 5% ", "65% 35% 9 commits"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -73,5 +71,29 @@ func TestClusterState(t *testing.T) {
 		if got := v.State(); got != want {
 			t.Errorf("with objects that are %v it is %v, want %v", phases, got, want)
 		}
+	}
+}
+
+// TestNeedCommands: who has no buttons is shown the command that ends a need; a need of a stack has its page.
+func TestNeedCommands(t *testing.T) {
+	for _, test := range []struct {
+		need answer.Need
+		may  []LeverLink
+		want []string
+	}{
+		{answer.Need{Environment: "prod", Levers: []string{"release"}}, nil, []string{"fairlead release prod --reason TEXT"}},
+		{answer.Need{Environment: "prod", Levers: []string{"merge"}, Pull: &status.Pull{Number: 7}}, nil, []string{"fairlead pr merge 7"}},
+		{answer.Need{Environment: "prod", Levers: []string{"merge"}, Pull: &status.Pull{Number: 7, URL: "https://github.com/acme/gitops/pull/7"}}, nil, nil},
+		{answer.Need{Environment: "prod", Levers: []string{"approve-removals", "rollback", "hold"}}, nil, []string{"fairlead rollback prod --reason TEXT"}},
+		{answer.Need{Environment: "prod", Stack: "shop/dev", Levers: []string{"approve-plan"}}, nil, nil},
+		{answer.Need{Environment: "prod"}, nil, nil},
+	} {
+		if got := newNeedActions(test.need, test.may).Commands(); !slices.Equal(got, test.want) {
+			t.Errorf("%+v: got %q, want %q", test.need, got, test.want)
+		}
+	}
+	may := []LeverLink{{Lever: "release", Allowed: true}, {Lever: "hold"}}
+	if got := newNeedActions(answer.Need{Environment: "prod", Levers: []string{"hold", "release"}}, may).Levers; len(got) != 1 || got[0].Lever != "release" {
+		t.Errorf("the buttons are %v", got)
 	}
 }

@@ -97,6 +97,8 @@ type Frame struct {
 	// SignedIn reports whether the reader has signed in. Who that is, and how much waits for them, is put into the page
 	// that is kept: see [Kept.For].
 	SignedIn bool
+	// Local reports whether the reader has signed in by being on this machine, as in the demo.
+	Local bool
 	// Levers are what the person may do, by environment; nil where the page is only read.
 	Levers map[string][]LeverLink
 	// StackLevers are what the person may do with the stacks of environments.
@@ -134,7 +136,6 @@ func (l LeverLink) Title() string {
 	return titles[l.Lever]
 }
 
-// framed is the data of frame.html.
 type framed struct {
 	Frame
 	Build, Title, Here string
@@ -236,7 +237,7 @@ func newFuncs(key templateKey) template.FuncMap {
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": answer.PhaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"stackPath": stackPath, "runPath": answer.PlanPath, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
-		"leadText": leadText, "failedText": failedText, "nameOf": nameOf, "momentOf": momentOf, "countUnrendered": countUnrendered,
+		"deletesState": deletesState, "leadText": leadText, "failedText": failedText, "nameOf": nameOf, "momentOf": momentOf, "countUnrendered": countUnrendered,
 	}
 	for name, state := range map[string]answer.State{
 		"takenBackState": {Tone: answer.Stopped, Word: "taken back"}, "notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},

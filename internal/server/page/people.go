@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 )
 
@@ -37,26 +36,11 @@ type leverList struct {
 	Levers      []LeverLink
 }
 
-// pullLevers are the levers of the pull request of an environment.
 var pullLevers = []string{"approve-removals", "merge", "close", "reopen"}
 
-// splitLines returns the lines of a text.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-}
-
-// NeedLevers returns what the reader may do about what an environment needs.
-func (v overviewView) NeedLevers(n needView) []LeverLink {
-	var all []LeverLink
-	for _, name := range n.Need.Levers {
-		for _, l := range slices.Concat(v.Levers[n.Environment], v.StackLevers[n.Environment]) {
-			if l.Lever == name && l.Allowed {
-				all = append(all, l)
-			}
-		}
-	}
-	return slices.Clip(all)
 }

@@ -62,7 +62,6 @@ type groupView struct{ answer.PullGroup }
 // MoreExamples returns how many places are not named.
 func (g groupView) MoreExamples() int { return max(0, g.Count-len(g.Examples)) }
 
-// diffLine is a line of a unified diff: Kind is its first character.
 type diffLine struct{ Kind, Text string }
 
 // Lines returns the lines of the change.

@@ -28,7 +28,6 @@ type sentencePart struct {
 var notable = regexp.MustCompile(`\bfairlead (?:approve|approve-plan|check|cluster|diff|doctor|explain|fleet|freeze|history|hold|impact|pr|promote|release|render|rollback|simulate|stack|status|wait)\b[^;:,"]*` +
 	`|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)` + `|https://github\.com/fairlead-io/fairlead/[\w./#-]*\w` + `|\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b|\b[0-9a-f]{7}\b`)
 
-// afterCommand matches what goes on after a command.
 var afterCommand = regexp.MustCompile(` (?:about|and|does|in|lists|or|prints|says|shows|to|with)\b.*$`)
 
 // asWritten matches what is before a time that a person is to write, or has written: it is one of these on the page, too.

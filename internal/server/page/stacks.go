@@ -98,7 +98,8 @@ func newStackView(a answer.Stack, f Frame) stackView {
 	v.Graph = &graphView{Picture: p, Label: "The order of the components"}
 	for i, b := range p.Boxes {
 		c := a.Parts[i]
-		box := newBox(b, drawnStation{Environment: answer.Environment{Name: c.Name, State: answer.State{Tone: answer.Unknown, Word: componentWord(c)}}})
+		box := boxView{Box: b, State: answer.State{Tone: answer.Unknown}, TextX: b.X + 12, MarkX: b.X + b.Width - 26, MarkY: b.Y + 12}
+		box.Title, box.Word = text.Limit(c.Name, maxTitle), text.Limit(componentWord(c), maxLine)
 		box.Anchor, box.Has = componentAnchor(c.Name), text.Limit(strings.TrimSuffix(c.Type+", "+approvalWord(c), ", "), 22)
 		if c.Run != nil {
 			box.Has = c.Run.Short()
@@ -112,7 +113,7 @@ func newStackView(a answer.Stack, f Frame) stackView {
 		}
 		v.Graph.Boxes = append(v.Graph.Boxes, box)
 	}
-	v.Graph.addArrows(p, nil)
+	v.Graph.addArrows(p)
 	return v
 }
 
@@ -146,7 +147,6 @@ func approvalWord(c answer.StackComponent) string {
 	return "by approval"
 }
 
-// changeState returns the state of a change of a component.
 func changeState(c impact.ComponentChange) answer.State {
 	tone := answer.Busy
 	switch c.Change {

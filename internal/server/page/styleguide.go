@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -16,7 +17,7 @@ type StyleGuide struct{}
 type styleGuideView struct {
 	States       []answer.State
 	Environments []answer.Environment
-	Graph        *graphView
+	Chain        chainView
 	Gates        []gate.Verdict
 	Fleet        Fleet
 	Pager        pager
@@ -49,7 +50,7 @@ func newStyleGuideView() styleGuideView {
 		}
 		v.Late = append(v.Late, answer.AssignmentPart{Environment: "prod", ClusterType: "large", Target: "checkout", Wanted: "4.2.1", Runs: "4.1.9", State: &state, Clusters: 3})
 	}
-	v.Graph = newGraphView(foldStations(v.Environments))
+	v.Chain, _ = newChainView(newGuideTimeline(v.Environments), v.Environments, nil, Frame{HasPast: true})
 	v.Gates = []gate.Verdict{
 		{Gate: "proof", Status: gate.Pass, Reason: "all clusters are ready"},
 		{Gate: "approval", Status: gate.Wait, Reason: "1 of 2 approvals", ValidUntil: guideTime, Parts: []gate.Verdict{{Gate: "window", Status: gate.Pass, Reason: "open until 17:00"}, {Gate: "http", Status: gate.Fail, Reason: "the answer is 503"}}},
@@ -58,7 +59,28 @@ func newStyleGuideView() styleGuideView {
 	return v
 }
 
-// newGuideFleet returns a matrix with a row for each state.
+// newGuideTimeline returns a timeline with a lane for each state, in which a commit travels.
+func newGuideTimeline(all []answer.Environment) answer.Timeline {
+	t := answer.Timeline{From: guideTime.Add(-6 * time.Hour), Now: guideTime, To: guideTime.Add(2 * time.Hour)}
+	older := answer.Commit{Commit: status.Commit{ID: strings.Repeat("a", 40), Subject: "Raise limits", Author: "bob", When: t.From}}
+	newer := answer.Commit{Commit: status.Commit{ID: strings.Repeat("b", 40), Subject: "Less noise", Author: "alice", When: t.From}}
+	for i, e := range all {
+		at := t.From.Add(time.Duration(i+1) * 50 * time.Minute)
+		lane := answer.TimelineLane{Environment: e.Name, Bars: []answer.TimelineBar{{Commit: older, Commits: 1, State: all[0].State, From: t.From, To: at}, {Commit: newer, Commits: 1, State: e.State, From: at}}}
+		if e.State.Tone == answer.Stopped {
+			lane.Bars[0].To = time.Time{}
+			lane.Bars, lane.Next = lane.Bars[:1], &answer.TimelineNext{Commit: newer, State: e.State, Waits: []string{e.Name + ": its hold to be released"}}
+		}
+		if e.State.Tone == answer.Unknown {
+			lane.Bars[0].To = time.Time{}
+			lane.Bars, lane.Next = lane.Bars[:1], &answer.TimelineNext{Commit: newer, State: answer.State{Tone: answer.Busy, Word: "expected"}, At: guideTime.Add(time.Hour)}
+		}
+		t.Lanes, t.Steps = append(t.Lanes, lane), append(t.Steps, at)
+		t.Marks = append(t.Marks, answer.TimelineMark{Time: at, Environment: e.Name, Action: []string{"merge", "hold", "rollback", "approve"}[i%4], Who: "alice", Commit: &newer})
+	}
+	return t
+}
+
 func newGuideFleet(states []answer.State) Fleet {
 	f := Fleet{Fleet: answer.Fleet{Rows: answer.ByWorkload, Columns: answer.ByEnvironment, Ledger: true, Environments: 2, Heads: []answer.FleetHead{{Name: "stage", State: &states[0]}, {Name: "prod", State: &states[5]}}}}
 	for i, s := range states {

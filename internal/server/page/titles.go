@@ -13,7 +13,7 @@ import (
 // filterWords are the parameters that select what a list shows, in the order in which its title names them, and how.
 var filterWords = []struct{ name, format string }{
 	{"q", "“%s”"}, {"kind", "%s"}, {"what", ""}, {"forced", "only forced"}, {"differs", "where versions differ"}, {"workload", "%s"}, {"target", "target %s"}, {"version", "at %s"},
-	{"who", "by %s"}, {"author", "by %s"}, {"team", "of team %s"}, {"type", "on %s"}, {"region", "in region %s"}, {"env", "in %s"}, {"state", "with state %s"}, {"since", "since %s"}, {"until", "until %s"},
+	{"who", "by %s"}, {"author", "by %s"}, {"team", "of team %s"}, {"type", "on %s"}, {"label", "with %s"}, {"region", "in region %s"}, {"env", "in %s"}, {"state", "with state %s"}, {"since", "since %s"}, {"until", "until %s"},
 }
 
 // listPages are the pages whose titles name what was asked for.
@@ -83,4 +83,11 @@ func (v Fleet) Crumbs() (all []chip) {
 		all = append(all, chip{nil, value, addressOf(nextLevel(f))})
 	}
 	return all
+}
+
+func titleInbox(of answer.Inbox) string {
+	if of.For != "" {
+		return "What waits for me"
+	}
+	return "What waits"
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -25,7 +24,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.Overview:
 		return "overview", "Overview", newOverviewView(a, f)
 	case answer.PastOverview:
-		return "past-overview", "Overview", pastOverviewView{a, newChainGraph(a.Environments), f.History}
+		return "past-overview", "Overview", newPastOverviewView(a, f)
 	case answer.OutputChanges:
 		return "changes", "Changes of " + a.Environment + " from " + a.From.At + " to " + a.To.At, outputChangesView{a}
 	case answer.PastEnvironment:
@@ -42,7 +41,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.Me:
 		return "me", "Me", a
 	case answer.Inbox:
-		return "waiting", "What waits", a
+		return "waiting", titleInbox(a), a
 	case Refused:
 		return "refused", "Refused", refusedView{a, f.SignIn, f.Path}
 	case Problems:
@@ -72,6 +71,8 @@ func newView(of any, f Frame) (name, title string, view any) {
 		return "stack", a.StackPart.Stack + " in " + a.Environment, newStackView(a, f)
 	case answer.StackRun:
 		return "run", "Plan " + a.ID + " of " + a.Component.Name + " of " + a.Stack + " in " + a.Environment, newRunView(a, f)
+	case Listed:
+		return a.Template, a.title(), a
 	case answer.Found:
 		return "search", "Search", searchView{a}
 	default:
@@ -195,7 +196,7 @@ func newListPager(name string, page, total int, asked url.Values) pager {
 	})
 }
 
-// graphView is the picture of environments, or of the components of a stack, with their words.
+// graphView is the picture of the components of a stack, with their words.
 type graphView struct {
 	picture.Picture
 	Label  string // what the order is
@@ -203,17 +204,16 @@ type graphView struct {
 	Boxes  []boxView
 }
 
-// arrowView is an arrow, with its head and the number of commits that are on their way.
+// arrowView is an arrow, with its head.
 type arrowView struct {
 	picture.Arrow
-	Head  string
-	Count string
+	Head string
 }
 
-// boxView is the box of an environment, or of a component.
+// boxView is the box of a component.
 type boxView struct {
 	picture.Box
-	Anchor       string // where the page says more; "" for the page of an environment
+	Anchor       string // where the page says more
 	State        answer.State
 	Title        string
 	Has, Word    string
@@ -224,67 +224,14 @@ type boxView struct {
 // Line returns where the n-th line of a box is.
 func (b boxView) Line(n int) int { return b.Y + 6 + 20*n }
 
-// The most characters of the lines of a box.
-const maxTitle, maxLine = 19, 25
+// How many components are drawn, and the most characters of the lines of a box.
+const maxDrawn, maxTitle, maxLine = 60, 19, 25
 
-func newNodes(all []answer.Environment) []picture.Node {
-	return list.Convert(all, func(e answer.Environment) picture.Node { return picture.Node{Name: e.Name, After: e.After} })
-}
-
-func newGraphView(all []drawnStation) *graphView {
-	p := picture.NewPicture(newNodes(list.Convert(all, func(d drawnStation) answer.Environment { return d.Environment })))
-	v := &graphView{Picture: p, Label: "The order of promotion"}
-	behind := map[string]int{}
-	for i, b := range p.Boxes {
-		if all[i].Commit != nil {
-			behind[b.Name] = all[i].Behind
-		}
-		v.Boxes = append(v.Boxes, newBox(b, all[i]))
-	}
-	v.addArrows(p, behind)
-	return v
-}
-
-// addArrows adds the arrows of a picture; behind is how many commits environments are behind the base, where that
-// is known.
-func (v *graphView) addArrows(p picture.Picture, behind map[string]int) {
+func (v *graphView) addArrows(p picture.Picture) {
 	for _, a := range p.Arrows {
-		shown := arrowView{Arrow: a}
 		to := p.Boxes[slices.IndexFunc(p.Boxes, func(b picture.Box) bool { return b.Name == a.To })]
-		x, y := to.X, to.Y+to.Height/2
-		shown.Head = fmt.Sprintf("M%d %dl-9 -4.5v9z", x, y)
-		from, known := behind[a.From]
-		here, too := behind[a.To]
-		if known && too && here > from {
-			shown.Count = fmt.Sprint(here - from)
-			shown.MiddleY += 4
-		}
-		v.Arrows = append(v.Arrows, shown)
+		v.Arrows = append(v.Arrows, arrowView{a, fmt.Sprintf("M%d %dl-9 -4.5v9z", to.X, to.Y+to.Height/2)})
 	}
-}
-
-// newBox returns the box of an environment, or of several.
-func newBox(b picture.Box, of drawnStation) boxView {
-	box := boxView{Box: b, State: of.State, TextX: b.X + 12, MarkX: b.X + b.Width - 26, MarkY: b.Y + 12}
-	if of.Folded > 0 {
-		box.Name, box.Title, box.Has = "", fmt.Sprintf("+ %d more", of.Folded), "in the list below"
-		if of.Bad > 0 {
-			box.Word = fmt.Sprintf("%d need mending", of.Bad)
-		}
-		return box
-	}
-	box.Title, box.Has, box.Word = text.Limit(of.Name, maxTitle), "no commit yet", of.State.Word
-	if of.State.Word == "unknown" { // in the past
-		box.Has = "not known"
-	}
-	if of.Commit != nil {
-		box.Has = text.Limit(text.ShortCommit(of.Commit.ID)+" "+of.Commit.Subject, 22)
-	}
-	if of.Clusters != nil && of.State.Tone != answer.Stopped && !of.Overruled() {
-		box.Word += fmt.Sprintf(", %d/%d ready", of.Clusters.Ready, of.Clusters.Expected)
-	}
-	box.Word = text.Limit(stateText(box.Word), maxLine)
-	return box
 }
 
 // environmentView is the data of environment.html.
@@ -358,12 +305,12 @@ func (v environmentView) Unshown() int { return v.ProblemCount - len(v.Report.Pr
 
 // ReadyWidth and FailedWidth return how many of a hundred clusters are ready, and have failed.
 func (v environmentView) ReadyWidth() int {
-	return 100 * v.Situation.Clusters.Ready / max(1, v.Situation.Clusters.Expected)
+	return percentOf(v.Situation.Clusters.Ready, v.Situation.Clusters.Expected)
 }
 
 // FailedWidth is described at ReadyWidth.
 func (v environmentView) FailedWidth() int {
-	return 100 * v.Situation.Clusters.Failed / max(1, v.Situation.Clusters.Expected)
+	return percentOf(v.Situation.Clusters.Failed, v.Situation.Clusters.Expected)
 }
 
 // healthView is the data of health.html.

@@ -30,12 +30,10 @@ func elapsedText(d time.Duration) string {
 	}
 }
 
-// forgeName returns how people write a kind of forge.
 func forgeName(kind string) string {
 	return map[string]string{"github": "GitHub", "gitlab": "GitLab", "gitea": "Gitea"}[kind]
 }
 
-// levelState returns the state of a finding.
 func levelState(l status.Level) answer.State {
 	switch l {
 	case status.LevelOK:
@@ -47,7 +45,6 @@ func levelState(l status.Level) answer.State {
 	return answer.State{Tone: answer.Bad, Word: "fails"}
 }
 
-// gateState returns the state of a verdict.
 func gateState(v gate.Verdict) answer.State {
 	switch v.Status {
 	case gate.Pass:
@@ -73,10 +70,8 @@ func noneLikeThat(n int, noun string) string {
 // hyphenated are the words of states that programs write with a hyphen.
 var hyphenated = strings.NewReplacer("rolling-out", "rolling out", "in-sync", "in sync")
 
-// stateText returns the word of a state for people.
 func stateText(word string) string { return hyphenated.Replace(word) }
 
-// kindState returns the state of a kind of problems.
 func kindState(kind string) answer.State {
 	switch kind {
 	case answer.Declined:
@@ -116,7 +111,6 @@ func newPullLink(environment string, p status.Pull) pullLink {
 	return pullLink{environment, p.Number, p.URL}
 }
 
-// trimStateWord returns what a reason says besides the state that stands before it.
 func trimStateWord(s answer.State, reason string) string {
 	return strings.TrimPrefix(reason, s.Word+": ")
 }
@@ -137,12 +131,16 @@ func splitPull(sentence string, pull *status.Pull, environment string) pullText 
 	return pullText{Before: sentence}
 }
 
-// shortVersion returns a version where little room is: a whole commit is shortened.
 func shortVersion(version string) string {
 	if len(version) == 40 && strings.Trim(version, "0123456789abcdef") == "" {
 		return text.ShortCommit(version)
 	}
 	return text.Limit(version, 24)
+}
+
+// deletesState returns the state of a pull request that deletes things on clusters.
+func deletesState(n int) answer.State {
+	return answer.State{Tone: answer.Bad, Word: "deletes " + text.Count(n, "thing")}
 }
 
 // formTime is how a browser sends the time of a field, without a zone.

@@ -1,8 +1,7 @@
 // Package permit decides who may do what at the page, and where.
 //
-// What the package keeps true: a decision is a function of the roles, the person, the action and the
-// environment alone, and has a reason; what no role permits is refused, and so is all that somebody
-// wants to do who has not signed in.
+// What the package keeps true: a decision follows only from roles, person, action and environment,
+// and has a reason. Without a role that permits it, or without a sign-in, an action is refused.
 package permit
 
 import (
@@ -13,38 +12,38 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// Force is what a role must permit besides an action for the objections to it to be overridden.
+// Force is the additional permission to override objections to an action.
 const Force = "force"
 
 // Everybody is the group of all who signed in.
 const Everybody = "*"
 
-// Role permits actions to groups, in environments whose names match patterns as in path.Match.
+// Role permits actions to groups, in environments that match patterns as in path.Match.
 type Role struct {
 	Groups, May, In []string
 }
 
 // Policy is what may be done at the page.
 type Policy struct {
-	// Actions is false where the page is only read.
+	// Actions is false if the page is read-only.
 	Actions bool
 	Roles   []Role
 }
 
-// Person is somebody who signed in.
+// Person is someone who signed in.
 type Person struct {
-	// Groups are those of the person.
+	// Groups are the person's groups.
 	Groups []string
 }
 
-// Verdict is a decision, and the reason for it.
+// Verdict is a decision and its reason.
 type Verdict struct {
 	Allowed bool   `json:"allowed"`
 	Reason  string `json:"reason"`
 }
 
-// Decide returns whether a person may perform an action in an environment; who is nil for nobody, and
-// environment "" for all environments, which only a pattern "*" permits.
+// Decide returns whether a person (nil for nobody) may perform an action in an environment; ""
+// means all, which only the pattern "*" permits.
 func (p Policy) Decide(who *Person, action, environment string) Verdict {
 	switch {
 	case !p.Actions:
@@ -59,7 +58,6 @@ func (p Policy) Decide(who *Person, action, environment string) Verdict {
 	return p.decide(who, action, " "+where, func(r Role) bool { return r.matches(environment) })
 }
 
-// decide returns whether a role permits an action to somebody who signed in, among those that match.
 func (p Policy) decide(who *Person, action, where string, matches func(Role) bool) Verdict {
 	var others []string
 	for _, r := range p.Roles {
@@ -81,7 +79,7 @@ func (p Policy) decide(who *Person, action, where string, matches func(Role) boo
 	return Verdict{false, fmt.Sprintf("only group %s may %s%s", text.Join(others, " or "), describeAction(action), where)}
 }
 
-// DecideAnywhere returns whether a person may perform an action in some environment.
+// DecideAnywhere returns whether a person may perform an action in any environment.
 func (p Policy) DecideAnywhere(who *Person, action string) Verdict {
 	v := p.Decide(who, action, "")
 	if v.Allowed || !p.Actions || who == nil {
@@ -94,8 +92,8 @@ func (p Policy) DecideAnywhere(who *Person, action string) Verdict {
 	return v
 }
 
-// DecideAll returns whether a person may perform an action in all of some environments; none are all that
-// there are.
+// DecideAll returns whether a person may perform an action in all given environments; none means
+// all that exist.
 func (p Policy) DecideAll(who *Person, action string, environments []string) Verdict {
 	if len(environments) == 0 {
 		return p.Decide(who, action, "")
@@ -110,8 +108,7 @@ func (p Policy) DecideAll(who *Person, action string, environments []string) Ver
 	return v
 }
 
-// FilterGroups returns those groups that a role names, once each and in their order: nothing else of a
-// person's groups is decided by.
+// FilterGroups returns the groups that roles name, without duplicates. Other groups never matter.
 func (p Policy) FilterGroups(groups []string) []string {
 	var named []string
 	for _, g := range groups {
@@ -123,7 +120,6 @@ func (p Policy) FilterGroups(groups []string) []string {
 	return named
 }
 
-// matches reports whether a role is about an environment.
 func (r Role) matches(environment string) bool {
 	return slices.ContainsFunc(r.In, func(pattern string) bool {
 		if environment == "" {
@@ -141,7 +137,6 @@ func describeGroup(name string) string {
 	return "group " + name
 }
 
-// describeAction returns an action as a verb.
 func describeAction(action string) string {
 	switch action {
 	case "rollback":

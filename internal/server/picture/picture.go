@@ -113,7 +113,6 @@ func newGraph(nodes []Node) *graph {
 	return g
 }
 
-// add adds a place below the others of its column.
 func (g *graph) add(node, column int) *place {
 	for len(g.columns) <= column {
 		g.columns = append(g.columns, nil)

@@ -102,7 +102,6 @@ func (t Timeline) newBar(m Mark, y int) (Bar, bool) {
 	return b, true
 }
 
-// place returns the point of a time.
 func (t Timeline) place(at time.Time) int {
 	if at.Before(t.From) {
 		at = t.From

@@ -16,24 +16,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// Facts are what commands print besides the answer of a page.
+// Facts are what commands print in addition to a page's answer.
 type Facts struct {
 	Chain     status.Chain
 	Standings []fleetview.Standing
-	// Filtered reports whether the address asks for a part of a list.
+	// Filtered reports whether the address selects a part of a list.
 	Filtered bool
 	Now      time.Time
-	// At is the moment that the address asks for; "" for now.
+	// At is the requested moment; "" for now.
 	At string
 }
 
-// FormatAnswer returns what a page says as text: what the command prints that answers the same, if there is one.
+// FormatAnswer returns a page's answer as text, equal to the output of the corresponding command if
+// one exists.
 func FormatAnswer(of any, f Facts) (string, error) {
 	to := display.NewStream(io.Discard)
 	lines := ""
 	switch a := of.(type) {
 	case answer.Overview:
-		lines = NewChainTable(f.Chain, f.Now).Format(to, false)
+		lines = NewChainTable(f.Chain, f.Now).Format(to, false) + formatTimeline(a.Timeline, to)
 	case answer.Environments:
 		lines = formatSituations(a, to)
 		if f.Filtered && len(a.Situations) == 0 {
@@ -86,6 +87,8 @@ func FormatAnswer(of any, f Facts) (string, error) {
 		lines = formatAt(f.At) + newWorkloadsTable(a, f.Filtered).Format(to, false)
 	case answer.ClusterTypes:
 		lines = formatAt(f.At) + newClusterTypesTable(a, f.Filtered).Format(to, false)
+	case answer.Tabled:
+		lines = formatTabled(a, f, to)
 	default:
 		page, err := formatPage(of, f, to)
 		if err != nil {
@@ -96,7 +99,7 @@ func FormatAnswer(of any, f Facts) (string, error) {
 	return display.SanitizeLines(lines), nil
 }
 
-// formatPull returns what a pull request changes, or what is known of one that Git has no longer.
+// formatPull also describes a pull request that Git no longer has.
 func formatPull(a answer.PullImpact) string {
 	if !a.Lost {
 		return cmp.Or(a.Text, "it is not known yet what the pull request changes\n")
@@ -120,8 +123,6 @@ func FormatRefusal(sentence, hint string) string {
 	return lines
 }
 
-// formatProblems returns problems after their kinds, each with the environments that have it, and below them those that
-// were resolved.
 func formatProblems(a answer.Problems) string {
 	if len(a.Items) == 0 {
 		none := display.CountProblems(0, 0)
@@ -142,7 +143,6 @@ func formatProblems(a answer.Problems) string {
 	return b.String() + formatRest(len(a.Items), a.Found, a.Page) + formatResolved(a.Resolved)
 }
 
-// locateProblem returns a problem in each of its places, with a sentence that begins with the environments that have it.
 func locateProblem(p answer.Problem) (places problem.List) {
 	for _, one := range append([]answer.ProblemPlace{{Place: p.Place, Subject: p.Subject, Environments: p.Environments}}, p.Others...) {
 		summary := p.Summary
@@ -154,7 +154,6 @@ func locateProblem(p answer.Problem) (places problem.List) {
 	return places
 }
 
-// formatResolved returns problems that there are no longer, and since when those are kept.
 func formatResolved(a answer.ResolvedProblems) string {
 	var b strings.Builder
 	for _, p := range a.Items {
@@ -179,7 +178,6 @@ func formatResolved(a answer.ResolvedProblems) string {
 	return "\n" + b.String()
 }
 
-// formatRest returns how many items of a list are on other pages; "" if none is.
 func formatRest(shown, all, page int) string {
 	if shown == all {
 		return ""
@@ -187,7 +185,6 @@ func formatRest(shown, all, page int) string {
 	return fmt.Sprintf("page %d, with %d of %s; ?page=NUMBER has the others\n", page, shown, text.Count(all, "row"))
 }
 
-// newCommitsTable returns commits, and where they are.
 func newCommitsTable(a answer.Commits, now time.Time) Table {
 	t := Table{Above: formatAt(a.At), Empty: "no commit\n", Columns: []Column{{Key: "commit"}, {Key: "age"}, {Key: "author"}}, Below: formatRest(len(a.Items), a.Found, a.Page)}
 	for _, e := range a.Environments {
@@ -204,7 +201,6 @@ func newCommitsTable(a answer.Commits, now time.Time) Table {
 	return t
 }
 
-// markText returns what a commit is to an environment: of the one that it has, the state there.
 func markText(mark string, e answer.Environment) string {
 	if (mark == answer.MarkHas || mark == answer.MarkProposed) && e.CommitState.Tone != answer.Unknown {
 		return e.CommitState.Word
@@ -212,10 +208,8 @@ func markText(mark string, e answer.Environment) string {
 	return answer.MarkText(mark)
 }
 
-// unrenderedText says where a commit is that changes nothing that is rendered.
 const unrenderedText = "no environment gets it: it changes nothing that is rendered\n"
 
-// formatJourney returns where a commit is.
 func formatJourney(a answer.Journey, now time.Time, to *display.Stream) string {
 	t := Table{Above: formatAt(a.At), Columns: []Column{{Key: "environment"}, {Key: "mark"}, {Key: "state"}, {Key: "age"}, {Key: "why"}}, Empty: unrenderedText}
 	for _, s := range a.Stops {
@@ -225,7 +219,6 @@ func formatJourney(a answer.Journey, now time.Time, to *display.Stream) string {
 	return display.SanitizeLine(about) + "\n\n" + t.Format(to, false)
 }
 
-// stopText returns what a commit has to do with the newer one of an environment, and why it is not there.
 func stopText(s answer.Stop) string {
 	newer := ""
 	if s.Newer != nil {
@@ -254,7 +247,6 @@ func stopText(s answer.Stop) string {
 	return strings.Join(parts, "; ")
 }
 
-// formatFleet returns how clusters stand, as fairlead fleet does, and what the page has of rows and columns.
 func formatFleet(a answer.Fleet, f Facts, to *display.Stream) string {
 	lines := ""
 	if a.Ledger && !a.LedgerFails {
@@ -263,7 +255,6 @@ func formatFleet(a answer.Fleet, f Facts, to *display.Stream) string {
 	return lines + formatMatrix(a, f.Filtered, to)
 }
 
-// formatCell returns the assignments of a row and a column: how many have which version, and the worst state.
 func formatCell(c answer.FleetCell) string {
 	if c.Assignments == 0 {
 		return ""
@@ -281,11 +272,11 @@ func formatCell(c answer.FleetCell) string {
 	return strings.Join(parts, " ")
 }
 
-// NewHistoryTable returns what was done as a table.
+// NewHistoryTable returns the activity as a table.
 func NewHistoryTable(a answer.History, now time.Time) Table {
 	empty := "nothing was done\n"
 	switch {
-	case len(a.Actions) > 0: // but not what was asked for
+	case len(a.Actions) > 0:
 		empty = "nothing that was done is like that\n"
 	case a.At != "":
 		empty = "nothing was done until " + a.At + "\n"

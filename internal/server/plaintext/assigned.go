@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// formatAssigned returns what a page says of what is assigned, and of clusters.
 func formatAssigned(of any, f Facts, to *display.Stream) (string, error) {
 	now := f.Now
 	switch a := of.(type) {
@@ -38,7 +37,6 @@ func formatAssigned(of any, f Facts, to *display.Stream) (string, error) {
 	return "", fmt.Errorf("a page of %T has no text", of)
 }
 
-// newWorkloadsTable returns a list of workloads.
 func newWorkloadsTable(a answer.Workloads, filtered bool) Table {
 	t := Table{Columns: []Column{{Key: "workload"}, {Key: "team"}, {Key: "targets"}, {Key: "assignments"}, {Key: "state"}, {Key: "environments"}}, Empty: "there is no workload yet\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
 	if filtered {
@@ -50,7 +48,6 @@ func newWorkloadsTable(a answer.Workloads, filtered bool) Table {
 	return t
 }
 
-// newClusterTypesTable returns a list of cluster types.
 func newClusterTypesTable(a answer.ClusterTypes, filtered bool) Table {
 	t := Table{Columns: []Column{{Key: "clusterType"}, {Key: "clusters"}, {Key: "assignments"}, {Key: "state"}, {Key: "environments"}, {Key: "labels"}}, Empty: "there is no cluster type yet\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
 	if filtered {
@@ -58,7 +55,7 @@ func newClusterTypesTable(a answer.ClusterTypes, filtered bool) Table {
 	}
 	for _, c := range a.Items {
 		clusters := any(c.Clusters)
-		if c.Clusters == 0 && !a.Ledger { // it is not known
+		if c.Clusters == 0 && !a.Ledger { // unknown
 			clusters = ""
 		}
 		t.Rows = append(t.Rows, []any{c.Name, clusters, c.Assignments, formatWorst(c.State, c.Worst, c.Assignments), c.Environments, formatLabels(c.Labels)})
@@ -75,7 +72,7 @@ func NewAssignmentsTable(all []answer.AssignmentPart) Table {
 			state = a.State.Word
 		}
 		clusters := any(a.Clusters)
-		if a.Clusters == 0 && a.State == nil { // it is not known
+		if a.Clusters == 0 && a.State == nil { // unknown
 			clusters = ""
 		}
 		t.Rows = append(t.Rows, []any{a.Environment, a.ClusterType, a.Target, a.Wanted, a.Runs, clusters, state, a.Reason})
@@ -83,7 +80,6 @@ func NewAssignmentsTable(all []answer.AssignmentPart) Table {
 	return t
 }
 
-// formatWorst returns the worst state with how many of all are in it; "" if it is not known.
 func formatWorst(s *answer.State, worst, all int) string {
 	if s == nil {
 		return ""
@@ -99,7 +95,6 @@ func formatLabels(all []answer.Label) string {
 	return strings.Join(pairs, ",")
 }
 
-// formatMatrix returns what the fleet has of rows and columns, or of those that were asked for.
 func formatMatrix(a answer.Fleet, filtered bool, to *display.Stream) string {
 	t := Table{Columns: []Column{{Key: a.Rows}}, Empty: "nothing is assigned\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
 	if filtered {
@@ -118,7 +113,7 @@ func formatMatrix(a answer.Fleet, filtered bool, to *display.Stream) string {
 	return t.Format(to, false)
 }
 
-// formatLate returns assignments that are not ready, below a blank line; "" if all are.
+// formatLate begins with a blank line; "" if all are ready.
 func formatLate(all []answer.AssignmentPart, more int, to *display.Stream) string {
 	if len(all) == 0 {
 		return ""
@@ -134,7 +129,6 @@ func formatLate(all []answer.AssignmentPart, more int, to *display.Stream) strin
 	return "\n" + t.Format(to, false) + formatMore(more)
 }
 
-// formatMore returns how many are not shown; "" if all are.
 func formatMore(n int) string {
 	if n == 0 {
 		return ""
@@ -142,7 +136,6 @@ func formatMore(n int) string {
 	return fmt.Sprintf("and %d more\n", n)
 }
 
-// formatWorkload returns where a workload is, what is not ready there, and its releases.
 func formatWorkload(a answer.Workload, to *display.Stream) string {
 	lines := formatMatrix(a.Where, false, to) + formatLate(a.Late, a.MoreLate, to)
 	t := Table{Columns: []Column{{Key: "target"}, {Key: "environment"}, {Key: "writtenIn"}, {Key: "manifests"}}, Empty: "it has no deployment target\n"}
@@ -160,7 +153,6 @@ func formatWorkload(a answer.Workload, to *display.Stream) string {
 	return lines
 }
 
-// formatStandings returns how clusters stand, below a blank line; "" if there is none.
 func formatStandings(all []answer.ClusterStanding, more int, now time.Time, to *display.Stream) string {
 	if len(all) == 0 {
 		return ""
@@ -179,7 +171,6 @@ func formatStandings(all []answer.ClusterStanding, more int, now time.Time, to *
 	return "\n" + t.Format(to, false) + formatMore(more)
 }
 
-// formatCluster returns how a cluster stands, and what its objects report.
 func formatCluster(a answer.Cluster, now time.Time, to *display.Stream) string {
 	lines := a.Name + "\n"
 	if len(a.Standings) == 0 {
@@ -196,8 +187,6 @@ func formatCluster(a answer.Cluster, now time.Time, to *display.Stream) string {
 	return lines + "\n" + t.Format(to, false) + formatMore(a.MoreObjects)
 }
 
-// formatAssignment returns whether something is assigned, which versions are wanted and run, and what each policy
-// says of it.
 func formatAssignment(a answer.Assignment, to *display.Stream) string {
 	state, runs := "not assigned", []string{}
 	if a.Assigned {

@@ -15,15 +15,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// maxContentLine is how many bytes a line of a calendar has at most, without its end.
+// maxContentLine is RFC 5545's limit in bytes, without the end of line.
 const maxContentLine = 75
 
-// calendarTime is how a calendar writes a time.
 const calendarTime = "20060102T150405Z"
 
-// FormatCalendar returns a forecast as a calendar (RFC 5545), made at a time: an event for each environment of which
-// it is known when it gets the commit, when it was promoted to it, or since when it has it. What is not known to come
-// is in the description of the calendar. An event has the same UID in each forecast of the commit.
+// FormatCalendar returns a forecast as a calendar (RFC 5545): an event per environment with a known
+// time. The description lists the others. An event's UID is the same in each forecast of a commit.
 func FormatCalendar(f answer.Forecast, made time.Time) string {
 	var c calendar
 	c.add("BEGIN", "VCALENDAR")
@@ -64,18 +62,15 @@ func FormatCalendar(f answer.Forecast, made time.Time) string {
 	return c.lines.String()
 }
 
-// calendar is the text of a calendar.
 type calendar struct{ lines strings.Builder }
 
-// textEscapes are what a text of a calendar cannot have as it is.
 var textEscapes = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`, "\t", " ")
 
-// addText adds a property whose value is a text.
 func (c *calendar) addText(name, value string) {
 	c.add(name, textEscapes.Replace(display.SanitizeLines(value)))
 }
 
-// add adds a property, in as many lines as it needs.
+// add folds long lines.
 func (c *calendar) add(name, value string) {
 	line, room := name+":"+value, maxContentLine
 	for len(line) > room {
@@ -84,7 +79,7 @@ func (c *calendar) add(name, value string) {
 			end--
 		}
 		c.lines.WriteString(line[:end] + "\r\n ")
-		line, room = line[end:], maxContentLine-1 // the space counts
+		line, room = line[end:], maxContentLine-1
 	}
 	c.lines.WriteString(line + "\r\n")
 }

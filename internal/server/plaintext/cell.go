@@ -9,10 +9,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// Elapsed is a number of seconds in a table; CSV has the number.
+// Elapsed is a duration in seconds; CSV has the number.
 type Elapsed int
 
-// String returns the time for people; "" for 0.
+// String returns the duration, or "" for 0.
 func (e Elapsed) String() string {
 	if e == 0 {
 		return ""
@@ -20,7 +20,7 @@ func (e Elapsed) String() string {
 	return display.FormatAge(time.Duration(e) * time.Second)
 }
 
-// ExactText returns the seconds for programs.
+// ExactText returns the seconds.
 func (e Elapsed) ExactText() string {
 	if e == 0 {
 		return ""
@@ -28,10 +28,10 @@ func (e Elapsed) ExactText() string {
 	return fmt.Sprint(int(e))
 }
 
-// Revision is a revision in a table: people read a commit's first digits, CSV has all of it.
+// Revision is abbreviated for people, and whole in CSV.
 type Revision string
 
-// String returns a revision for people.
+// String returns the abbreviated revision.
 func (r Revision) String() string {
 	parsed := ledger.ParseRevision(string(r))
 	if parsed.Commit == "" {
@@ -40,25 +40,25 @@ func (r Revision) String() string {
 	return text.ShortCommit(parsed.Commit)
 }
 
-// ExactText returns a revision for programs.
+// ExactText returns the whole revision.
 func (r Revision) ExactText() string { return string(r) }
 
-// CommitID is a commit in a table: people read its first digits, CSV has all of it.
+// CommitID is abbreviated for people, and whole in CSV.
 type CommitID string
 
-// String returns a commit for people.
+// String returns the abbreviated commit.
 func (c CommitID) String() string { return text.ShortCommit(string(c)) }
 
-// ExactText returns a commit for programs.
+// ExactText returns the whole commit.
 func (c CommitID) ExactText() string { return string(c) }
 
-// Age is how long ago a time was, in a table; CSV has the time.
+// Age is the age of a time; CSV has the time.
 type Age struct{ at, now time.Time }
 
-// NewAge returns how long ago a time was.
+// NewAge returns the age of a time.
 func NewAge(at, now time.Time) Age { return Age{at, now} }
 
-// String returns the age for people; "" for no time.
+// String returns the age, or "" for no time.
 func (a Age) String() string {
 	if a.at.IsZero() {
 		return ""
@@ -66,10 +66,10 @@ func (a Age) String() string {
 	return display.FormatAge(a.now.Sub(a.at))
 }
 
-// ExactText returns the time for programs.
+// ExactText returns the time.
 func (a Age) ExactText() string { return FormatTime(a.at) }
 
-// FormatTime returns a time as programs read it, and people where an age would not do; "" for no time.
+// FormatTime returns a time in RFC 3339, or "".
 func FormatTime(at time.Time) string {
 	if at.IsZero() {
 		return ""

@@ -39,7 +39,7 @@ func NewChainTable(c status.Chain, now time.Time) Table {
 			pull = cmp.Or(p.URL, fmt.Sprint(p.Number))
 		}
 		state, next := s.ShownState(), s.NextAction()
-		if c.FromGit { // what it says of all of them stands below the table, once
+		if c.FromGit { // the legend below the table has the common part
 			next = s.Action
 		}
 		t.Rows = append(t.Rows, []any{s.Environment, text.ShortCommit(s.Commit), age, state, s.Behind, next, pull})
@@ -50,6 +50,10 @@ func NewChainTable(c status.Chain, now time.Time) Table {
 			t.Below += fmt.Sprintf("%s: %s\n", s.Environment, r)
 		}
 	}
+	for _, s := range c.Stages {
+		t.Below += formatWaves(s)
+	}
+	t.Below += formatLanePositions(c)
 	if c.FromGit {
 		t.Below += gitLegend
 	}
@@ -57,7 +61,32 @@ func NewChainTable(c status.Chain, now time.Time) Table {
 	return t
 }
 
-// stateColour returns the colour of the state of an environment's commit.
+// maxWaveTypes bounds the cluster types of a wave that a line names.
+const maxWaveTypes = 5
+
+// formatWaves returns a line for each wave of the running advance of an environment; "" for none.
+func formatWaves(s status.Stage) string {
+	var b strings.Builder
+	for i, w := range s.Waves {
+		types := strings.Join(w.ClusterTypes[:min(maxWaveTypes, len(w.ClusterTypes))], ", ")
+		if more := len(w.ClusterTypes) - maxWaveTypes; more > 0 {
+			types += fmt.Sprintf(" and %d more", more)
+		}
+		line := fmt.Sprintf("%s wave %d/%d %s: %s; %s", s.Environment, i+1, len(s.Waves), w.Name, w.State, types)
+		if w.Clusters > 0 {
+			line += fmt.Sprintf("; %d of %s ready", w.Ready, text.Count(w.Clusters, "cluster"))
+		}
+		if w.Failed > 0 {
+			line += fmt.Sprintf(", %d failed", w.Failed)
+		}
+		if w.Reason != "" {
+			line += ": " + w.Reason
+		}
+		b.WriteString(display.SanitizeLine(line) + "\n")
+	}
+	return b.String()
+}
+
 func stateColour(cell string) string {
 	switch status.StageState(cell) {
 	case status.StageVerified:
@@ -71,7 +100,7 @@ func stateColour(cell string) string {
 	return ""
 }
 
-// FormatHint returns the hints of a chain, each below a blank line.
+// FormatHint returns a chain's hints, each after a blank line.
 func FormatHint(c status.Chain) string {
 	var b strings.Builder
 	for _, hint := range c.Hints() {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// WriteCSV writes the table with all of its columns, and their keys in the first line.
+// WriteCSV writes all columns for programs, with keys in the first line.
 func (t Table) WriteCSV(to io.Writer) error {
 	w := csv.NewWriter(to)
 	var keys []string
@@ -35,8 +35,8 @@ func (t Table) WriteCSV(to io.Writer) error {
 	return errors.Join(err, w.Error())
 }
 
-// csvText returns a cell for programs: what people read shortened is whole, what is missing is "", and nothing but a
-// number is a formula of a spreadsheet, which would run what a name or a message says.
+// csvText returns a cell for programs: whole, "" if missing, and never a formula, which a
+// spreadsheet would execute.
 func csvText(value any) string {
 	cell := FormatCell(value)
 	if exact, ok := value.(interface{ ExactText() string }); ok {
@@ -53,5 +53,5 @@ func csvText(value any) string {
 	return cell
 }
 
-// formulaBegins are the characters that begin a formula, with those of East Asian keyboards.
+// formulaBegins includes the characters of East Asian keyboards.
 const formulaBegins = "=+-@＝＋－＠"

@@ -11,12 +11,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// FormatEnvironments shows the outputs of all environments, a line for each.
+// FormatEnvironments returns a line for each environment's output.
 func FormatEnvironments(all []status.Environment, to *display.Stream) string {
 	return formatEnvironments(list.Convert(all, func(e status.Environment) environmentLine { return environmentLine{e, e.StateWord(), ""} }), to)
 }
 
-// formatSituations shows environments, a line for each, with the states that pages show.
 func formatSituations(a answer.Environments, to *display.Stream) string {
 	return formatEnvironments(list.Convert(a.Situations, func(s answer.Environment) environmentLine {
 		line := environmentLine{status.Environment{Name: s.Name}, s.State.Word, s.Reason}
@@ -24,14 +23,13 @@ func formatSituations(a answer.Environments, to *display.Stream) string {
 		if i >= 0 {
 			line.Environment = a.Reports[i]
 		}
-		if line.word == line.StateWord() { // its output's
+		if line.word == line.StateWord() {
 			line.reason = ""
 		}
 		return line
 	}), to)
 }
 
-// environmentLine is an environment with its state, and why it is in that if the report does not tell.
 type environmentLine struct {
 	status.Environment
 	word, reason string

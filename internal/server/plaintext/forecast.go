@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// FormatArrivals returns a line for each arrival, with what it waits for below.
+// FormatArrivals returns a line for each arrival, and what it waits for below.
 func FormatArrivals(arrivals []promote.Arrival, now time.Time, to *display.Stream) string {
 	var rows [][]string
 	for _, a := range arrivals {
@@ -21,7 +21,7 @@ func FormatArrivals(arrivals []promote.Arrival, now time.Time, to *display.Strea
 	b.WriteString(lines[0])
 	for i, a := range arrivals {
 		b.WriteString(lines[i+1])
-		if len(a.WaitsFor) == 1 && a.Delays == nil { // the reason is the same
+		if len(a.WaitsFor) == 1 && a.Delays == nil {
 			continue
 		}
 		for _, w := range slices.Concat(a.WaitsFor, a.Delays) {

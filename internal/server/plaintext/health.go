@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// formatHealth returns how Fairlead itself is, and which repositories answer.
 func formatHealth(a answer.Status, now time.Time, to *display.Stream) string {
 	lines := a.State.Word
 	if !a.Ready {
@@ -39,7 +38,6 @@ func formatHealth(a answer.Status, now time.Time, to *display.Stream) string {
 	return lines + "fairlead " + a.Version + "\n" + text.Count(a.Viewers, "viewer") + "\n\n" + t.Format(to, false) + "\n" + formatCredentials(a, now, to) + "\n" + formatExamination(a.Examination, now, to)
 }
 
-// formatExamination returns what was found when the set-up was checked.
 func formatExamination(e status.Examination, now time.Time, to *display.Stream) string {
 	t := Table{Columns: []Column{{Key: "check"}, {Key: "what"}, {Key: "says", Fit: display.Wrap}, {Key: "hint", Fit: display.Wrap}}, Empty: "the set-up has not been checked yet\n"}
 	if e.When.IsZero() {
@@ -52,7 +50,6 @@ func formatExamination(e status.Examination, now time.Time, to *display.Stream) 
 	return t.Format(to, false)
 }
 
-// formatCredentials returns what forges tell of the credentials of the settings.
 func formatCredentials(a answer.Status, now time.Time, to *display.Stream) string {
 	t := Table{Columns: []Column{{Key: "credential"}, {Key: "state"}, {Key: "left", Fit: display.Wrap}, {Key: "expires"}}, Empty: "no forge has been asked with a credential of the settings\n"}
 	for _, c := range a.Credentials {

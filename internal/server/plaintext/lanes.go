@@ -1,28 +1,31 @@
 package plaintext
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// FormatLanes returns how many commits would not have to wait if an environment had lanes, and a line for each lane.
+// FormatLanes returns how many commits would not wait with lanes, and a line for each lane.
 func FormatLanes(r lane.Report, to *display.Stream) string {
 	if len(r.Decisions) == 0 {
 		return fmt.Sprintf("With lanes: no lane has a newer version for %s.\n", r.Environment)
 	}
 	rows := make([][]string, len(r.Decisions))
 	for i, d := range r.Decisions {
-		rows[i] = []string{d.Lane, text.ShortCommit(d.Candidate), string(d.State), display.SanitizeLine(laneText(d))}
+		rows[i] = []string{d.Lane, text.ShortCommit(d.Candidate), string(d.State), display.SanitizeLine(d.Explain())}
 	}
 	lines := to.FormatRows([]display.Column{{Heading: "LANE"}, {Heading: "VERSION"}, {Heading: "STATE"}, {Heading: "WHY", Fit: display.Wrap}}, rows)
 	return countLaneCommits(r) + strings.Join(lines, "")
 }
 
-// countLaneCommits says how many of the commits that wait would move with lanes.
 func countLaneCommits(r lane.Report) string {
 	moves, independent := 0, 0
 	for _, c := range r.Commits {
@@ -40,25 +43,27 @@ func countLaneCommits(r lane.Report) string {
 	return said + "\n"
 }
 
-// laneText returns why a lane could move, or what it waits for.
-func laneText(d lane.Decision) string {
-	with := ""
-	if len(d.With) > 0 {
-		with = " together with " + text.Join(d.With, " and ")
+// formatLanePositions returns a line for each lane of which environments have different commits, or one waits for a commit.
+func formatLanePositions(c status.Chain) string {
+	lanes := map[string]bool{}
+	for _, s := range c.Stages {
+		for _, l := range s.Lanes {
+			lanes[l.Name] = true
+		}
 	}
-	switch reason := d.Reason; reason.Kind {
-	case lane.NotProven:
-		return reason.Text
-	case lane.Joint:
-		return fmt.Sprintf("%s changes %s too, which waits", text.ShortCommit(reason.Commit), reason.Lane)
-	case lane.Shared:
-		return fmt.Sprintf("it changes %s of lane %s too, so both have to move together", reason.Folder, reason.Lane)
-	case lane.Context:
-		return fmt.Sprintf("%s was verified in %s as a part of %s, with newer commits of others that change %s too", text.ShortCommit(d.Candidate), reason.Environment, text.ShortCommit(reason.Commit), reason.Folder)
-	case lane.Unrendered:
-		return "the environment cannot be rendered with it: " + reason.Text
-	case lane.Unreported:
-		return fmt.Sprintf("it would move by itself%s; clusters of %s do not report its objects one by one, so it is unknown whether they are ready", with, reason.Environment)
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(lanes)) {
+		var has, waits []string
+		for _, s := range c.Stages {
+			l := s.FindLane(name)
+			if commit := cmp.Or(l.Commit, s.Commit); commit != "" {
+				has = append(has, fmt.Sprintf("%s has %s", s.Environment, text.ShortCommit(commit)))
+			}
+			if l.Reason != "" {
+				waits = append(waits, fmt.Sprintf("; waits in %s: %s", s.Environment, l.Reason))
+			}
+		}
+		b.WriteString(display.SanitizeLine("lane "+name+": "+strings.Join(has, ", ")+strings.Join(waits, "")) + "\n")
 	}
-	return "it could move by itself" + with
+	return b.String()
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// formatPage returns what a page says that no command prints.
 func formatPage(of any, f Facts, to *display.Stream) (string, error) {
 	now := f.Now
 	switch a := of.(type) {
@@ -47,7 +46,6 @@ func formatPage(of any, f Facts, to *display.Stream) (string, error) {
 	return formatAt(f.At) + lines, err
 }
 
-// newFoundTable returns what a search has found, with the path of its page.
 func newFoundTable(a answer.Found) Table {
 	t := Table{Columns: []Column{{Key: "what"}, {Key: "name"}, {Key: "page"}}, Empty: fmt.Sprintf("nothing is called %q\n", a.Text)}
 	if a.Text == "" {
@@ -94,7 +92,6 @@ func newFoundTable(a answer.Found) Table {
 	return t
 }
 
-// newInboxTable returns what waits for people, and the actions that end it.
 func newInboxTable(a answer.Inbox) Table {
 	t := Table{Columns: []Column{{Key: "environment"}, {Key: "state"}, {Key: "why", Fit: display.Wrap}, {Key: "actions"}}, Empty: "nothing waits for a person\n"}
 	switch {
@@ -109,7 +106,7 @@ func newInboxTable(a answer.Inbox) Table {
 			why += "; " + item.Done
 		}
 		levers := item.Levers
-		if !a.SignedIn { // what somebody may do who signs in
+		if !a.SignedIn { // what people may do after a sign-in
 			levers = item.Need.Levers
 		}
 		t.Rows = append(t.Rows, []any{cmp.Or(item.Need.Environment, "Fairlead"), item.Need.State.Word, why, levers})
@@ -117,7 +114,6 @@ func newInboxTable(a answer.Inbox) Table {
 	return t
 }
 
-// formatMe returns who somebody is, and what they may do.
 func formatMe(a answer.Me, to *display.Stream) string {
 	if !a.SignedIn {
 		return "you have not signed in\n"
@@ -130,7 +126,6 @@ func formatMe(a answer.Me, to *display.Stream) string {
 	return lines + t.Format(to, false)
 }
 
-// formatLever returns what an action would do, and the command that does it.
 func formatLever(a answer.Lever) string {
 	lines := a.Question + "\n"
 	for _, f := range a.Asks {
@@ -157,7 +152,6 @@ func formatLever(a answer.Lever) string {
 	return lines
 }
 
-// newFiguresTable returns the lead times and failures of environments.
 func newFiguresTable(a answer.Figures) Table {
 	t := Table{Columns: []Column{{Key: "environment"}, {Key: "deployments"}, {Key: "lead"}, {Key: "failed"}}, Empty: "there is no environment\n", Above: "since " + FormatTime(a.Since) + "\n"}
 	for _, e := range a.Environments {
@@ -173,7 +167,6 @@ func newFiguresTable(a answer.Figures) Table {
 	return t
 }
 
-// formatOutput returns what an environment's branch held at a moment, after what that moment is.
 func formatOutput(what string, o answer.PastOutput) string {
 	base := ""
 	switch {
@@ -185,7 +178,6 @@ func formatOutput(what string, o answer.PastOutput) string {
 	return fmt.Sprintf("%s %s: output %s of %s%s\n", what, o.At, text.ShortCommit(o.Output), FormatTime(o.When), base)
 }
 
-// newPastTable returns what environments had at a moment.
 func newPastTable(a answer.PastEnvironments) Table {
 	t := Table{Columns: []Column{{Key: "environment"}, {Key: "commit"}, {Key: "merged"}, {Key: "assignments"}, {Key: "ran"}, {Key: "subject"}}, Above: formatAt(a.At), Empty: "nothing is known of " + a.At + "\n"}
 	for _, e := range a.Items {
@@ -204,20 +196,17 @@ func newPastTable(a answer.PastEnvironments) Table {
 	return t
 }
 
-// summarizePastRuns returns what clusters had reported at a time, in one line; "" if that is not known.
 func summarizePastRuns(all []fleetview.PastRun) string {
 	return strings.Join(list.Convert(all, func(r fleetview.PastRun) string {
 		return fmt.Sprintf("%d %s with %s", r.Clusters, r.Phase, cmp.Or(r.Version, Revision(r.Revision).String(), "?"))
 	}), ", ")
 }
 
-// formatPastEnvironment returns what an environment had, and what its clusters had reported.
 func formatPastEnvironment(a answer.PastEnvironment, to *display.Stream) string {
 	lines := formatOutput(a.Environment+" at", a.PastOutput) + text.Count(a.Assignments, "assignment") + ", " + text.Count(a.ClusterTypes, "cluster type") + "\n\n"
 	return lines + formatPastRuns(a.Runs, to)
 }
 
-// formatPastOverview returns where commits were at a time, and what clusters had reported.
 func formatPastOverview(a answer.PastOverview, to *display.Stream) string {
 	t := Table{Columns: []Column{{Key: "environment"}, {Key: "state"}, {Key: "commit"}, {Key: "since"}, {Key: "ran"}, {Key: "subject"}, {Key: "why", Fit: display.Wrap}}, Above: formatAt(a.At), Empty: "the base had no environment\n"}
 	for _, e := range a.Environments {
@@ -227,10 +216,9 @@ func formatPastOverview(a answer.PastOverview, to *display.Stream) string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t.Format(to, false)
+	return t.Format(to, false) + formatTimeline(a.Timeline, to)
 }
 
-// formatAt returns that what follows is of a time; "" for now.
 func formatAt(at string) string {
 	if at == "" {
 		return ""
@@ -238,7 +226,6 @@ func formatAt(at string) string {
 	return "at " + at + "\n"
 }
 
-// formatPastRuns returns what clusters had reported at a time.
 func formatPastRuns(all []fleetview.PastRun, to *display.Stream) string {
 	t := Table{Columns: []Column{{Key: "clusters"}, {Key: "phase"}, {Key: "ran"}}, Empty: "what ran is not known\n"}
 	for _, r := range all {

@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// newStacksTable returns stacks, and why they are as they are.
 func newStacksTable(a answer.Stacks, now time.Time) Table {
 	t := Table{
 		Columns: []Column{{Key: "environment"}, {Key: "stack"}, {Key: "state"}, {Key: "age"}, {Key: "components"}, {Key: "plans"}, {Key: "why", Fit: display.Wrap}},
@@ -21,18 +20,24 @@ func newStacksTable(a answer.Stacks, now time.Time) Table {
 	for _, s := range a.Items {
 		planned := ""
 		if s.Planned != nil {
-			planned = s.Planned.Short()
+			planned = s.Planned.Summary()
 		}
 		t.Rows = append(t.Rows, []any{s.Environment, s.Stack, s.State.Word, NewAge(s.Since, now), s.Components, planned, s.Reason})
 	}
 	return t
 }
 
-// formatStack returns the components of a stack, what stops it, and what is known of its runs.
 func formatStack(a answer.Stack, now time.Time, to *display.Stream) string {
 	lines := fmt.Sprintf("%s in %s: %s", a.StackPart.Stack, a.Environment, a.State.Word)
 	if a.Reason != "" {
 		lines += ", " + a.Reason
+	}
+	for _, c := range a.Colors {
+		word := "inactive"
+		if c.Active {
+			word = "active"
+		}
+		lines += fmt.Sprintf("; %s is %s", c.Stack, word)
 	}
 	t := Table{Columns: []Column{{Key: "component"}, {Key: "type"}, {Key: "state"}, {Key: "age"}, {Key: "plan"}, {Key: "after"}, {Key: "waitsFor"}, {Key: "message", Fit: display.Wrap}}, Empty: "it has no component\n"}
 	plans := ""
@@ -45,7 +50,7 @@ func formatStack(a answer.Stack, now time.Time, to *display.Stream) string {
 			message, since = p.Reported.Message, p.Reported.Since
 		}
 		if p.Run != nil {
-			planned = p.Run.Short()
+			planned = p.Run.Summary()
 			plans += fmt.Sprintf("plan of %s: /%s\n", p.Name, answer.PlanPath(a.Environment, a.StackPart.Stack, p.Run.ID))
 		}
 		t.Rows = append(t.Rows, []any{p.Name, p.Type, state, NewAge(since, now), planned, p.After, p.WaitsFor, message})
@@ -63,7 +68,6 @@ func formatStack(a answer.Stack, now time.Time, to *display.Stream) string {
 	return lines
 }
 
-// newRunsTable returns what is known of the runs of a stack.
 func newRunsTable(a answer.Stack) Table {
 	t := Table{
 		Columns: []Column{{Key: "since"}, {Key: "until"}, {Key: "component"}, {Key: "state"}, {Key: "cluster"}, {Key: "plan"}},
@@ -79,10 +83,9 @@ func newRunsTable(a answer.Stack) Table {
 	return t
 }
 
-// formatRun returns a plan, and before it what became of it and how it is approved.
 func formatRun(a answer.StackRun) string {
 	lines := fmt.Sprintf("plan of %s of %s in %s: %s\n", a.Component.Name, a.Stack, a.Environment, a.Outcome.State.Word)
-	lines += fmt.Sprintf("%s: %d to add, %d to change, %d to destroy\n%s", a.Short(), a.Add, a.Change, a.Destroy, a.Outcome.Reason)
+	lines += fmt.Sprintf("%s: %d to add, %d to change, %d to destroy\n%s", a.Summary(), a.Add, a.Change, a.Destroy, a.Outcome.Reason)
 	if !a.Outcome.Since.IsZero() {
 		lines += ", since " + FormatTime(a.Outcome.Since)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// FormatStage returns why an environment has the commit that it has, and what it waits for.
+// FormatStage returns why an environment has its commit, and what it waits for.
 func FormatStage(s status.Stage, now time.Time, to *display.Stream) string {
 	var b strings.Builder
 	b.WriteString(s.Environment)
@@ -33,7 +33,7 @@ func FormatStage(s status.Stage, now time.Time, to *display.Stream) string {
 		}
 		fmt.Fprintf(&b, format, text.ShortCommit(s.Commit), sinceText(s.Since, now))
 		switch {
-		case s.Next.State == promote.Stopped: // it is not known
+		case s.Next.State == promote.Stopped:
 		case s.Behind == 0:
 			b.WriteString("; it is the newest commit of the base")
 		default:
@@ -53,8 +53,11 @@ func FormatStage(s status.Stage, now time.Time, to *display.Stream) string {
 	}
 	writeWithheld(&b, s)
 	fmt.Fprintf(&b, "Next: %s\n", display.SanitizeLine(s.NextAction()))
-	if s.Next.State == promote.Stopped { // what comes next says all
+	if s.Next.State == promote.Stopped {
 		return b.String()
+	}
+	if len(s.Waves) > 0 {
+		b.WriteString("\n" + formatWaves(s))
 	}
 	if s.Commit != "" {
 		fmt.Fprintf(&b, "\nVerification of %s:\n", text.ShortCommit(s.Commit))
@@ -94,7 +97,6 @@ func sinceText(t, now time.Time) string {
 	return fmt.Sprintf(" since %s, for %s", display.FormatMoment(t), display.FormatAge(now.Sub(t)))
 }
 
-// writeVerdict writes a verdict, with its parts below.
 func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, to *display.Stream) {
 	colours := map[gate.Status]string{gate.Pass: display.Dim, gate.Wait: display.Yellow, gate.Fail: display.Red}
 	words := map[gate.Status]string{gate.Pass: "yes ", gate.Wait: "wait", gate.Fail: "no  "}
@@ -126,8 +128,6 @@ func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, 
 	}
 }
 
-// isRepeated reports whether one of the parts of a verdict that waits has its reason, or all that wait have it
-// together: then that is where it is said.
 func isRepeated(v gate.Verdict) bool {
 	var waiting []string
 	for _, part := range v.Parts {
@@ -138,21 +138,20 @@ func isRepeated(v gate.Verdict) bool {
 	return v.Status == gate.Wait && len(waiting) > 0 && (slices.Contains(waiting, v.Reason) || v.Reason == strings.Join(waiting, "; "))
 }
 
-// repeatsFailure reports whether a part of a verdict, with all of its own parts, only repeats the failure that the reason
-// of the verdict ends with: that of a commit which failed in an environment before has the failure in it.
+// repeatsFailure reports whether a part, with all its parts, only repeats the failure at the end of
+// the verdict's reason, which includes a failure in a previous environment.
 func repeatsFailure(above, part gate.Verdict) bool {
 	return part.Status == gate.Fail && part.Reason != "" && (part.Reason == above.Reason || above.Kind == gate.KindAfter && isFirstFailure(above, part)) &&
 		!slices.ContainsFunc(part.Parts, func(p gate.Verdict) bool { return !repeatsFailure(part, p) })
 }
 
-// isFirstFailure reports whether a part is the one that decides a verdict which failed.
 func isFirstFailure(of, part gate.Verdict) bool {
 	i := slices.IndexFunc(of.Parts, func(p gate.Verdict) bool { return p.Status == gate.Fail })
 	return i >= 0 && of.Parts[i].Gate == part.Gate && of.Parts[i].Reason == part.Reason
 }
 
-// isPullNext reports whether the open pull request of an environment is what comes next, so that the next action names
-// why only a person may merge it.
+// isPullNext reports whether the open pull request is the next action, which then says why only a
+// person may merge it.
 func isPullNext(s status.Stage) bool {
 	switch s.KnownState() {
 	case status.StageProblems, status.StageFailed, status.StageStopped, status.StageDeclined, status.StageEdited, status.StageForeign:
@@ -162,8 +161,6 @@ func isPullNext(s status.Stage) bool {
 	}
 }
 
-// writeWithheld writes why only a person may merge the output of an environment, and the
-// command that acknowledges it.
 func writeWithheld(b *strings.Builder, s status.Stage) {
 	change := ""
 	isNext := isPullNext(s)

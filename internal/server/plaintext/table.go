@@ -1,7 +1,7 @@
-// Package plaintext writes what the page and the commands say as text.
+// Package plaintext formats the answers of pages and commands as text.
 //
-// What the package keeps true: where a page answers what a command does, both print the same, since both
-// print with the same function; a name or a message cannot move a terminal's cursor or begin a line.
+// What the package keeps true: a page and its corresponding command print the same, with one
+// function. Names and messages cannot move a terminal's cursor or begin a line.
 package plaintext
 
 import (
@@ -9,27 +9,30 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// Column is a column of a table: its key in JSON, whether only wide tables show it, or those for people, and what
-// becomes of it where the terminal is narrow. The heading is the key in capitals.
+// Column is a column of a table. Key is its key in JSON, and the heading in capitals. Wide columns
+// are only in wide tables.
 type Column struct {
 	Key    string
 	Wide   bool
-	People bool // whether programs have it in another column
+	People bool // programs have it in another column
 	Fit    display.Fit
 }
 
-// Table is a table, with what people read around it.
+// Table is a table and the text around it.
 type Table struct {
 	Columns []Column
 	Rows    [][]any
-	// Empty is what people read where there is no row; "" for a table with headings alone.
+	// Empty replaces a table without rows; "" shows headings alone.
 	Empty        string
 	Above, Below string
-	// Colour returns the colour of a cell, "" for none; nil for a table without colours.
+	// Colour returns a cell's colour, or ""; it may be nil.
 	Colour func(cell string) string
 }
 
@@ -56,7 +59,6 @@ func (t Table) formatRows(to *display.Stream, wide bool) string {
 	return to.FormatTable(columns, rows)
 }
 
-// heading returns the heading of a column: "clusterTypes" is "CLUSTER TYPES".
 func heading(key string) string {
 	var b strings.Builder
 	for _, r := range key {
@@ -75,7 +77,7 @@ func FormatCell(value any) string {
 	case map[string]string:
 		var pairs []string
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if !strings.HasPrefix(key, "kustomize.toolkit.fluxcd.io/") { // Flux gives them to all
+			if !strings.HasPrefix(key, "kustomize.toolkit.fluxcd.io/") { // Flux adds these to all objects
 				pairs = append(pairs, key+"="+v[key])
 			}
 		}
@@ -89,4 +91,23 @@ func FormatCell(value any) string {
 		return "-"
 	}
 	return cell
+}
+
+// formatTabled returns one page of a list.
+func formatTabled(a answer.Tabled, f Facts, to *display.Stream) string {
+	columns, rows := a.Table()
+	total, page := a.Count()
+	t := Table{Columns: list.Convert(columns, func(key string) Column { return Column{Key: key} }), Empty: "there is nothing\n", Below: formatRest(len(rows), total, page)}
+	if f.Filtered {
+		t.Empty = "nothing is like that\n"
+	}
+	for _, row := range rows {
+		t.Rows = append(t.Rows, list.Convert(row, func(cell any) any {
+			if at, isTime := cell.(time.Time); isTime {
+				return FormatTime(at)
+			}
+			return cell
+		}))
+	}
+	return t.Format(to, false)
 }

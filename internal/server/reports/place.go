@@ -14,28 +14,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// Place is where the output of an environment is.
+// Place is the location of an environment's output.
 type Place struct {
 	Environment string
-	Repo        string // a URL
+	Repo        string
 	Branch      string
 	Folder      string // "" for the whole branch
 }
 
-// candidate is an object that may be the one that pulls an environment's output.
+// candidate is an object that may pull an environment's output.
 type candidate struct {
 	object      string
 	environment string
 	clusterType string
-	depth       int  // of the folder below that of the environment
-	folder      int  // how long the name of the environment's folder is
-	trusted     bool // it is in a namespace that tenants cannot write to
-	shared      bool // the folder is that of stacks or of clusters, and of no cluster type
+	depth       int
+	folder      int
+	trusted     bool // in a namespace without tenants
+	shared      bool // the folder is for stacks or clusters, not for a cluster type
 }
 
-// FindPlatform returns to which part of the fleet a cluster belongs, which of its objects pulls the output of its
-// environment, and which others do too: those that come from the environment's repository and branch. The first one is
-// that whose folder is the closest to the folder of a cluster type.
+// FindPlatform returns a cluster's place in the fleet, the object that pulls its environment's
+// output, and other objects that do. The first one has the folder closest to a cluster type's.
 func FindPlatform(entries []agentapi.Entry, places []Place) (ledger.Group, string, []ledger.Applier) {
 	var best *candidate
 	var all []candidate
@@ -67,20 +66,20 @@ func FindPlatform(entries []agentapi.Entry, places []Place) (ledger.Group, strin
 	return ledger.Group{Environment: best.environment, ClusterType: best.clusterType}, best.object, others
 }
 
-// isBeside reports whether an object applies another folder of the same output. Tenants cannot add one: whoever adds one
-// decides when the cluster is ready. Below the folders of cluster types are those of workloads and of components.
+// isBeside reports whether an object applies another folder of the same output. Objects of tenants
+// do not count: they would decide when the cluster is ready. Deeper folders are workloads' and
+// components'.
 func (c candidate) isBeside(best candidate) bool {
 	return c.trusted && c.environment == best.environment && c.depth <= max(best.depth, 1)
 }
 
-// compare orders candidates, the best one first: one that is of a cluster type, one that no tenant can
-// have made, one whose folder is close to that of its cluster type.
+// compare orders the best candidate first: of a cluster type, trusted, not shared, close to the
+// cluster type's folder.
 func (c candidate) compare(other candidate) int {
 	return cmp.Or(list.CompareBools(c.depth > 0, other.depth > 0), list.CompareBools(c.trusted, other.trusted), list.CompareBools(!c.shared, !other.shared), cmp.Compare(c.depth, other.depth),
 		-cmp.Compare(c.folder, other.folder), cmp.Compare(c.object, other.object), cmp.Compare(c.environment, other.environment))
 }
 
-// match reports whether an object comes from a place, and how.
 func (p Place) match(e agentapi.Entry) (candidate, bool) {
 	if e.Source.Ref != p.Branch || !isSameRepository(e.Source.URL, p.Repo) {
 		return candidate{}, false
@@ -90,7 +89,7 @@ func (p Place) match(e agentapi.Entry) (candidate, bool) {
 		return candidate{}, false
 	}
 	c := candidate{object: e.ObjectName(), environment: p.Environment, folder: len(p.Folder), trusted: slices.Contains(ledger.PlatformNamespaces, e.Namespace)}
-	if strings.HasPrefix(below, ".") { // no cluster type: what people have put beside them
+	if strings.HasPrefix(below, ".") { // not a cluster type: people's own folders
 		return candidate{}, false
 	}
 	if below != "" {
@@ -101,8 +100,7 @@ func (p Place) match(e agentapi.Entry) (candidate, bool) {
 	return c, true
 }
 
-// isSameRepository reports whether what a cluster names is a repository of ours. What is not a URL is
-// not looked for on this machine.
+// isSameRepository does not look up local paths that a cluster names.
 func isSameRepository(url, ours string) bool {
 	if !giturl.IsRemote(url) || !giturl.IsRemote(ours) {
 		return giturl.Normalize(url) == giturl.Normalize(ours)
@@ -112,7 +110,6 @@ func isSameRepository(url, ours string) bool {
 
 func cleanFolder(folder string) string { return strings.TrimPrefix(path.Clean("/"+folder), "/") }
 
-// relativeTo returns a folder as it is seen from another one, and false if it is not in that.
 func relativeTo(folder, base string) (string, bool) {
 	if base == "" || folder == base {
 		return strings.TrimPrefix(strings.TrimPrefix(folder, base), "/"), true

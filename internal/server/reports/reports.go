@@ -1,11 +1,9 @@
-// Package reports receives what agents on clusters report of their objects.
+// Package reports receives reports of agents on clusters.
 //
-// What the package keeps true: a sender that does not know the key of a cluster causes nothing, and
-// can only speak for the cluster that the key is of; the signature is checked before the body is
-// read; a report that was recorded and is sent again is refused; what a cluster belongs to follows
-// from the repository, the branch and the folder that its objects come from, and from no name that it
-// gives itself; how much one cluster may send is bounded, and so is all memory. There is no clock and
-// no network in here.
+// What the package keeps true: a sender without a cluster's key has no effect, and one with it
+// speaks only for that cluster. The signature is checked before the body is parsed. Replays are
+// refused. A cluster's place follows from its objects' repository, branch and folder, not from a
+// name that it claims. Rates and memory are bounded. There is no clock and no network.
 package reports
 
 import (
@@ -20,36 +18,30 @@ import (
 )
 
 const (
-	// maxBodies is how many of the largest bodies are in memory at the same time.
+	// maxBodies is the number of largest bodies in memory.
 	maxBodies = 64
-	// burst is how many requests of a cluster may come at once, and refill how long it takes until
-	// there may be one more.
+	// burst is the number of a cluster's requests at once; refill is the time until another one.
 	burst  = 30
 	refill = time.Second
-	// maxSkew is how far the clock of a cluster may be off before its times are replaced by ours.
-	maxSkew = 10 * time.Minute
-	// unavailableFor is after how long an agent should try again when nothing can be stored.
+	// maxSkew is the tolerated deviation of a cluster's clock.
+	maxSkew        = 10 * time.Minute
 	unavailableFor = time.Minute
 )
 
-// Options configures a receiver. Only Observe and Logger may be left out.
+// Options configures a receiver. Only Every, Refuse, Observe and Logger are optional.
 type Options struct {
-	// Keys returns the keys of a cluster that are good at a time; none if there are no keys at all.
+	// Keys returns a cluster's valid keys; none if not set up.
 	Keys func(cluster string, now time.Time) ([]string, error)
-	// Receive takes in what a cluster reports. An error means that it could not be stored. It is
-	// called for many clusters at once.
+	// Receive stores a report. It must be safe for concurrent use.
 	Receive func(ledger.Contact, []ledger.Report) (ledger.Receipt, error)
-	// Places returns where the outputs of environments are.
-	Places func() []Place
-	// Every returns how often an agent should report that means to do so in a time: usually that.
-	// It may be nil.
+	Places  func() []Place
+	// Every returns the interval for an agent that intends this one.
 	Every func(time.Duration) time.Duration
-	// Now is the clock.
-	Now func() time.Time
-	// Refuse counts a request under the name of a cluster whose key was missing or wrong. It may be nil.
+	Now   func() time.Time
+	// Refuse counts a request with a wrong or missing key, by cluster.
 	Refuse func(cluster string)
-	// Observe counts a request by what has become of it: unchanged, changes, everything,
-	// want-everything, replayed, contested, renamed, unauthorized, malformed, too-large, too-many,
+	// Observe counts a request by outcome: unchanged, changes, everything, want-everything,
+	// replayed, contested, second-name, renamed, unauthorized, malformed, too-large, too-many,
 	// not-set-up or unavailable.
 	Observe func(outcome string)
 	Logger  *slog.Logger
@@ -72,7 +64,6 @@ func New(o Options) http.Handler {
 	return &receiver{options: o, room: intake.NewRoom(maxBodies * agentapi.MaxBody), rates: intake.NewRates(burst, refill)}
 }
 
-// receiver authenticates reports and hands them on.
 type receiver struct {
 	options Options
 	room    *intake.Room
@@ -88,7 +79,6 @@ func (p *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.writeTo(w)
 }
 
-// receive authenticates a request, and hands on what it reports.
 func (p *receiver) receive(w http.ResponseWriter, r *http.Request) response {
 	now := p.options.Now()
 	cluster := r.Header.Get(agentapi.ClusterHeader)
@@ -129,8 +119,7 @@ func (p *receiver) receive(w http.ResponseWriter, r *http.Request) response {
 	return p.handOn(request, p.isOldKey(r, body, keys, now), now)
 }
 
-// isOldKey reports whether a request is signed with a key that was renewed since: one of those that are
-// good now, and not a day later.
+// isOldKey reports whether the key is valid now but not after the overlap, because it was renewed.
 func (p *receiver) isOldKey(r *http.Request, body []byte, keys []string, now time.Time) bool {
 	if len(keys) == 1 {
 		return false
@@ -139,11 +128,10 @@ func (p *receiver) isOldKey(r *http.Request, body []byte, keys []string, now tim
 	return err == nil && !agentapi.Verify(r.Header.Get(agentapi.SignatureHeader), later, r.Method, body)
 }
 
-// handOn hands on what a cluster reports that has proven its name.
 func (p *receiver) handOn(request agentapi.Request, oldKey bool, now time.Time) response {
 	contact := request.Contact(now)
 	contact.OldKey = oldKey
-	if contact.Sent.After(now) { // or else a clock that is put back would keep the next start out
+	if contact.Sent.After(now) { // otherwise a clock that is set back would block the next start
 		contact.Sent = now
 	}
 	contact.Group, contact.Platform, contact.Others = FindPlatform(request.Entries, p.options.Places())
@@ -179,9 +167,8 @@ func (p *receiver) handOn(request agentapi.Request, oldKey bool, now time.Time) 
 
 var outcomes = map[ledger.Scope]string{ledger.Nothing: "unchanged", ledger.Changes: "changes", ledger.Everything: "everything"}
 
-// findShift returns what has to be added to the times of a cluster. Its clock orders what it reports,
-// and nothing else, so that a wrong one is left alone, unless it is far off, or ahead: what is in the
-// future would outlast what comes next.
+// findShift returns the correction of a cluster's times. A clock only orders a cluster's reports,
+// so it is corrected only if far off or ahead: a future time would outlast later reports.
 func findShift(sent, received time.Time) time.Duration {
 	if behind := received.Sub(sent); behind < 0 || behind > maxSkew {
 		return behind

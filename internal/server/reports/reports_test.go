@@ -7,14 +7,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 )
 
 var noon = time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
@@ -365,5 +368,22 @@ func TestAnswers(t *testing.T) {
 	var answer agentapi.Answer
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK || answer.Want != agentapi.WantFull || b.outcome != "want-everything" {
 		t.Errorf("%d, %s, %+v, %v", w.Code, b.outcome, answer, err)
+	}
+}
+
+// TestCounted: metrics know every outcome.
+func TestCounted(t *testing.T) {
+	m := metrics.New("")
+	for _, a := range []response{unauthorized, replayed, renamed, secondName, tooLarge, notSetUp, keysUnreadable, unavailable, refuseContested(ledger.Contact{}, "uid-2"),
+		refuseMalformed("it is not JSON"), tooMany(time.Second)} {
+		m.RecordFleetReport(a.outcome)
+	}
+	for _, outcome := range append(slices.Collect(maps.Values(outcomes)), "want-everything") {
+		m.RecordFleetReport(outcome)
+	}
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if got := strings.Count(w.Body.String(), "fairlead_fleet_reports_total{"); got != 14 || strings.Contains(w.Body.String(), `"other"`) {
+		t.Errorf("%d series in\n%s", got, w.Body)
 	}
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// response is what has become of a request.
 type response struct {
-	outcome    string // the word by which it is counted
+	outcome    string
 	code       int
-	body       any // nil for none
+	body       any
 	retryAfter time.Duration
 }
 
@@ -42,7 +41,6 @@ var (
 		Hint: "the log of the daemon says why"}, unavailableFor}
 )
 
-// refuseContested refuses a cluster because another one has its name.
 func refuseContested(c ledger.Contact, owner string) response {
 	return refuse("contested", http.StatusConflict, fmt.Sprintf("another cluster reports as %s: that one has the uid %s, and this one %s", c.Name, owner, c.UID),
 		fmt.Sprintf("give each cluster a name and a key of its own; if this one was built in the place of the other one, run fairlead fleet adopt %s once that is off", c.Name))
@@ -58,7 +56,6 @@ func tooMany(wait time.Duration) response {
 	return a
 }
 
-// acceptReport returns the response to a report that counts.
 func acceptReport(outcome string, answer agentapi.Answer) response {
 	if answer == (agentapi.Answer{}) {
 		return response{outcome: outcome, code: http.StatusNoContent}
@@ -76,5 +73,5 @@ func (a response) writeTo(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.code)
-	_ = json.NewEncoder(w).Encode(a.body) // the client has gone
+	_ = json.NewEncoder(w).Encode(a.body)
 }

@@ -10,15 +10,13 @@ import (
 	"time"
 )
 
-// endedSessions are the sessions that people have ended before their time, by their marks. It is safe for several
-// goroutines.
+// endedSessions are signed-out sessions by mark. It is safe for concurrent use.
 type endedSessions struct {
-	file  string // "" for none
+	file  string
 	mu    sync.Mutex
-	until map[string]time.Time // until when a session would have lasted
+	until map[string]time.Time // natural end of the session
 }
 
-// load reads the file.
 func (e *endedSessions) load() error {
 	if e.file == "" {
 		return nil
@@ -39,8 +37,7 @@ func (e *endedSessions) load() error {
 	return err
 }
 
-// add ends a session, and forgets those that would have ended by now. If it cannot be written down, it holds until a
-// restart.
+// add also drops sessions past their natural end. After an error, the entry is lost at a restart.
 func (e *endedSessions) add(mark string, until, now time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -60,7 +57,6 @@ func (e *endedSessions) add(mark string, until, now time.Time) error {
 	return os.Rename(e.file+".new", e.file)
 }
 
-// has reports whether somebody has ended a session.
 func (e *endedSessions) has(mark string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

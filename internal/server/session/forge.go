@@ -17,34 +17,29 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 )
 
-// Forge is the forge that people sign in at. What they write is written with their own token.
+// Forge is the forge where people sign in. They write with their own tokens.
 type Forge struct {
-	// Kind is "github", "gitlab" or "gitea", Server the address of its pages, and API that of its API as the
-	// settings have it.
+	// Kind is "github", "gitlab" or "gitea"; Server and API are URLs.
 	Kind, Server, API string
 	ClientID          string
 	ClientSecret      config.SecretRef
-	// Scopes are asked for; nil for those that the kind of forge needs.
-	Scopes []string
+	Scopes            []string
 }
 
-// forgeKind is what kinds of forges have differently.
 type forgeKind struct {
 	authorize, token string // paths on the server
 	scopes           []string
 	read             func(ctx context.Context, c forgeClient) (forgePerson, error)
 }
 
-// forgePerson is somebody as a forge knows them.
 type forgePerson struct {
 	id           int64
 	login, name  string
-	email        string // "" if the forge does not vouch for one
+	email        string // "" if unverified
 	groups       []string
-	groupsFailed error // why some groups are not known; nil if all are
+	groupsFailed error // why some groups are unknown
 }
 
-// forgeKinds are the kinds with people.
 var forgeKinds = map[string]forgeKind{
 	"github": {"/login/oauth/authorize", "/login/oauth/access_token", []string{"repo", "read:org", "user:email"}, readGitHub},
 	"gitlab": {"/oauth/authorize", "/oauth/token", []string{"api"}, readGitLab},
@@ -57,7 +52,6 @@ func CanSignIn(kind string) bool {
 	return ok
 }
 
-// forgeFlow returns the authorization code flow at the forge.
 func (k *Keeper) forgeFlow() (*oauth2.Config, error) {
 	f := k.options.Forge
 	secret, err := f.ClientSecret.Read()
@@ -75,7 +69,6 @@ func (k *Keeper) forgeFlow() (*oauth2.Config, error) {
 	}, nil
 }
 
-// exchangeForge asks the forge for a token, and for the person whose it is.
 func (k *Keeper) exchangeForge(ctx context.Context, code string, pending pendingSignIn) (Person, error) {
 	flow, err := k.forgeFlow()
 	if err != nil {
@@ -90,7 +83,6 @@ func (k *Keeper) exchangeForge(ctx context.Context, code string, pending pending
 	return who, err
 }
 
-// readForgePerson returns the person whose token it is.
 func (k *Keeper) readForgePerson(ctx context.Context, token string) (Person, error) {
 	f := k.options.Forge
 	c := forgeClient{client: k.client, api: strings.TrimSuffix(f.API, "/"), token: token}
@@ -111,22 +103,18 @@ func (k *Keeper) readForgePerson(ctx context.Context, token string) (Person, err
 	return who, nil
 }
 
-// forgeClient asks the API of a forge with the token of a person.
 type forgeClient struct {
 	client     *http.Client
 	api, token string
 }
 
-// Errors of requests to a forge.
 var (
 	errTokenRefused = errors.New("the token is refused")
 	errNotTold      = errors.New("the token does not permit the question")
 )
 
-// maxForgeAnswer bounds the answer of a forge.
 const maxForgeAnswer = 4 << 20
 
-// get asks for JSON.
 func (c forgeClient) get(ctx context.Context, path string, into any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.api+path, nil)
 	if err != nil {
@@ -151,13 +139,11 @@ func (c forgeClient) get(ctx context.Context, path string, into any) error {
 	}
 }
 
-// Lists of groups are read in pages.
 const (
 	forgePage     = 50
 	maxForgePages = 20
 )
 
-// listForge returns all elements of a list.
 func listForge[T any](ctx context.Context, c forgeClient, path, size string, query url.Values) ([]T, error) {
 	var all []T
 	for page := 1; page <= maxForgePages; page++ {
@@ -178,8 +164,7 @@ func listForge[T any](ctx context.Context, c forgeClient, path, size string, que
 	return all, nil
 }
 
-// addGroups adds groups of a person. What the token does not permit to ask is no error: then these groups do
-// not count.
+// addGroups ignores groups that the token may not read: they do not count.
 func (p *forgePerson) addGroups(names []string, err error) error {
 	p.groups = append(p.groups, names...)
 	if errors.Is(err, errNotTold) {
@@ -189,23 +174,19 @@ func (p *forgePerson) addGroups(names []string, err error) error {
 	return err
 }
 
-// forgeTeam is a team of GitHub or Gitea.
 type forgeTeam struct {
 	Name         string
-	Slug         string // of GitHub
+	Slug         string
 	Organization struct{ Login, Username, Name string }
 }
 
-// forgeOrganization is an organization of GitHub or Gitea.
 type forgeOrganization struct{ Login, Username, Name string }
 
-// forgeEmail is an address of somebody.
 type forgeEmail struct {
 	Email             string
 	Primary, Verified bool
 }
 
-// findVerified returns the primary address if the forge has verified it; "" for none.
 func findVerified(all []forgeEmail) string {
 	for _, e := range all {
 		if e.Primary && e.Verified {

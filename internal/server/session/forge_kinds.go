@@ -8,7 +8,7 @@ import (
 	"net/url"
 )
 
-// readGitHub asks GitHub who somebody is. Groups are organizations, as in "acme", and teams, as in "acme/sre".
+// readGitHub returns organizations ("acme") and teams ("acme/sre") as groups.
 func readGitHub(ctx context.Context, c forgeClient) (forgePerson, error) {
 	var user struct {
 		ID          int64
@@ -30,7 +30,7 @@ func readGitHub(ctx context.Context, c forgeClient) (forgePerson, error) {
 	return p, p.readTeams(ctx, c, "per_page", "/user/orgs", "/user/teams")
 }
 
-// readGitea asks Gitea, or Forgejo, who somebody is. Groups are as those of GitHub.
+// readGitea is also for Forgejo. Groups are as in GitHub.
 func readGitea(ctx context.Context, c forgeClient) (forgePerson, error) {
 	c.api += "/api/v1"
 	var user struct {
@@ -52,7 +52,6 @@ func readGitea(ctx context.Context, c forgeClient) (forgePerson, error) {
 	return p, p.readTeams(ctx, c, "limit", "/user/orgs", "/user/teams")
 }
 
-// readTeams reads the organizations and the teams of somebody.
 func (p *forgePerson) readTeams(ctx context.Context, c forgeClient, size, organizations, teams string) error {
 	orgs, err := listForge[forgeOrganization](ctx, c, organizations, size, nil)
 	var names []string
@@ -71,7 +70,7 @@ func (p *forgePerson) readTeams(ctx context.Context, c forgeClient, size, organi
 	return p.addGroups(names, err)
 }
 
-// readGitLab asks GitLab who somebody is. Groups are those of GitLab by their full paths, as in "acme/sre".
+// readGitLab returns full paths of groups, such as "acme/sre".
 func readGitLab(ctx context.Context, c forgeClient) (forgePerson, error) {
 	var user struct {
 		ID             int64

@@ -16,36 +16,35 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 )
 
-// Options are how people sign in. One of OIDC, Forge and Proxy is not nil.
+// Options are how people sign in. One of OIDC, Forge, Proxy and Local is set.
 type Options struct {
-	// URL is the address of the page, with a slash at its end.
-	URL string
-	// OIDC is the issuer, Forge the forge, and Proxy the proxy, that says who somebody is.
+	// URL is the page's address, with a final slash.
+	URL   string
 	OIDC  *config.OIDC
 	Forge *Forge
 	Proxy *config.Proxy
-	// Keys returns the keys of cookies, the newest first.
+	// Local is whoever asks from this machine: the demo has nowhere to sign in.
+	Local *Person
+	// Keys returns the keys of cookies, newest first.
 	Keys func() ([]string, error)
-	// Idle is how long a session lasts that is not used, and Life how long one lasts.
-	Idle, Life time.Duration
-	// FilterGroups returns those groups that count.
+	// Idle bounds an unused session, Life any session.
+	Idle, Life   time.Duration
 	FilterGroups func([]string) []string
-	// Ended is the file that lists the sessions that people have ended; "" keeps them in memory only.
+	// Ended is the file of signed-out sessions; "" keeps them in memory.
 	Ended  string
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// ErrRefused means that somebody who says who they are is not believed.
+// ErrRefused means that a claimed identity is not accepted.
 var ErrRefused = errors.New("it is not known who you are")
 
-// refusal is an error for the person who is refused.
 type refusal struct{ sentence string }
 
 func (r *refusal) Error() string        { return r.sentence }
 func (r *refusal) Is(target error) bool { return target == ErrRefused }
 
-// Keeper knows who people are. It is safe for several goroutines.
+// Keeper identifies people. It is safe for concurrent use.
 type Keeper struct {
 	options Options
 	sealer  sealer
@@ -54,16 +53,14 @@ type Keeper struct {
 	client  *http.Client
 
 	mu        sync.Mutex
-	issuer    *oidc.Provider // once it has answered
+	issuer    *oidc.Provider
 	tokens    *oidc.IDTokenVerifier
-	ignoredAt time.Time // when it was logged last that a stranger sent headers of the proxy
+	ignoredAt time.Time
 }
 
-// issuerTimeout bounds each question to an issuer.
 const issuerTimeout = 10 * time.Second
 
-// New returns what knows who people are. It asks nobody: an issuer that is away keeps people from signing
-// in, and nothing else.
+// New makes a Keeper without contacting the issuer: an outage only prevents sign-ins.
 func New(o Options) *Keeper {
 	k := &Keeper{options: o, sealer: sealer{o.Keys}, client: &http.Client{Timeout: issuerTimeout}, ended: endedSessions{file: o.Ended, until: map[string]time.Time{}}}
 	err := k.ended.load()
@@ -72,7 +69,7 @@ func New(o Options) *Keeper {
 	}
 	if o.Proxy != nil {
 		for _, from := range o.Proxy.From {
-			prefix, err := config.ParseAddresses(from) // the settings were checked
+			prefix, err := config.ParseAddresses(from)
 			if err == nil {
 				k.trusted = append(k.trusted, prefix)
 			}
@@ -81,18 +78,24 @@ func New(o Options) *Keeper {
 	return k
 }
 
-// HasPage reports whether people sign in and out at a page of Fairlead, and not at a proxy before it.
-func (k *Keeper) HasPage() bool { return k.options.Proxy == nil }
+// HasPage reports whether people sign in at Fairlead, and not at a proxy or by being on this machine.
+func (k *Keeper) HasPage() bool { return k.options.Proxy == nil && k.options.Local == nil }
 
-// Identify returns who sent a request; nil for nobody. It fails for somebody who is not believed. A cookie
-// that is about to end is renewed, unless w is nil.
+// IsLocal reports whether who asks from this machine has signed in by that.
+func (k *Keeper) IsLocal() bool { return k.options.Local != nil }
+
+// Identify returns the sender of a request; nil for nobody. It fails for a claim that is not
+// accepted. It renews an aging cookie, unless w is nil.
 func (k *Keeper) Identify(w http.ResponseWriter, r *http.Request) (*Person, error) {
 	if k.options.Proxy != nil {
 		return k.readProxy(r)
 	}
+	if k.options.Local != nil {
+		return k.findLocal(r), nil
+	}
 	header := r.Header.Values("Authorization")
 	scheme, token, _ := strings.Cut(strings.Join(header, ""), " ")
-	if strings.EqualFold(scheme, "Bearer") { // others are for a proxy
+	if strings.EqualFold(scheme, "Bearer") { // other schemes are for a proxy
 		if len(header) > 1 {
 			return nil, &refusal{"the header Authorization is there twice"}
 		}
@@ -104,7 +107,16 @@ func (k *Keeper) Identify(w http.ResponseWriter, r *http.Request) (*Person, erro
 	return k.readSession(w, r), nil
 }
 
-// issuerName returns the issuer of the people of sessions.
+// findLocal returns nobody for a request that a proxy may have passed on, or another machine has sent.
+func (k *Keeper) findLocal(r *http.Request) *Person {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !from.Addr().Unmap().IsLoopback() || r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" {
+		return nil
+	}
+	who := *k.options.Local
+	return &who
+}
+
 func (k *Keeper) issuerName() string {
 	if k.options.Forge != nil {
 		return k.options.Forge.Server
@@ -112,10 +124,9 @@ func (k *Keeper) issuerName() string {
 	return k.options.OIDC.Issuer
 }
 
-// callbackURL returns the address to which people are sent back.
 func (k *Keeper) callbackURL() string { return k.options.URL + strings.TrimPrefix(CallbackPath, "/") }
 
-// SignOut ends the session of a browser, and of every copy of its cookie.
+// SignOut ends a browser's session and all copies of its cookie.
 func (k *Keeper) SignOut(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, k.cookie(sessionPurpose, "", 0))
 	var s sealedSession
@@ -128,14 +139,13 @@ func (k *Keeper) SignOut(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Address returns the address of a page of this site, as a browser reaches it; that of the first page where
-// the path leads elsewhere.
+// Address returns the full address of a path on this site, or of the first page for a path
+// elsewhere.
 func (k *Keeper) Address(path string) string {
 	return k.options.URL + strings.TrimPrefix(CleanReturn(path), "/")
 }
 
-// CleanReturn returns the path, with its query, of a page of this site to return to; "/" for what could lead
-// to another site, or is no page.
+// CleanReturn returns a path and query on this site to return to, or "/" if it may lead elsewhere.
 func CleanReturn(path string) string {
 	u, err := url.Parse(path)
 	switch {
@@ -159,8 +169,7 @@ func querySuffix(u *url.URL) string {
 	return "?" + u.RawQuery
 }
 
-// withClient returns a context in which the issuer is asked, which does not end with the request: others
-// wait for the same answer.
+// withClient's context outlives the request: others wait for the same answer.
 func (k *Keeper) withClient(ctx context.Context) context.Context {
 	return oidc.ClientContext(context.WithoutCancel(ctx), k.client)
 }

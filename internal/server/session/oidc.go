@@ -21,14 +21,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
-// signInFor is how long somebody may take to sign in at the issuer.
 const signInFor = 10 * time.Minute
 
-// CallbackPath is the path to which the issuer sends people back.
+// CallbackPath is the path for the issuer's answer.
 const CallbackPath = "/sign-in/callback"
 
-// pendingSignIn is what is known of somebody who was sent to the issuer. It is in a cookie of the browser,
-// so that no other browser can use the answer.
+// pendingSignIn is in a cookie, so that no other browser can use the answer.
 type pendingSignIn struct {
 	State    string    `json:"state"`
 	Nonce    string    `json:"nonce"`
@@ -37,7 +35,6 @@ type pendingSignIn struct {
 	Ends     time.Time `json:"ends"`
 }
 
-// provider returns the issuer. It is asked where its parts are until it has answered once.
 func (k *Keeper) provider(ctx context.Context, issuer string) (*oidc.Provider, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -55,7 +52,6 @@ func (k *Keeper) provider(ctx context.Context, issuer string) (*oidc.Provider, e
 	return p, nil
 }
 
-// flow returns the authorization code flow at the issuer.
 func (k *Keeper) flow(p *oidc.Provider) (*oauth2.Config, error) {
 	o := k.options.OIDC
 	secret, err := o.ClientSecret.Read()
@@ -68,8 +64,8 @@ func (k *Keeper) flow(p *oidc.Provider) (*oauth2.Config, error) {
 	}, nil
 }
 
-// Begin returns the address at which somebody signs in, and sets the cookie without which the answer is
-// refused. path is the page to return to.
+// Begin returns the address of the sign-in, and sets the cookie that the answer requires. path is
+// the page to return to.
 func (k *Keeper) Begin(w http.ResponseWriter, r *http.Request, path string) (address string, err error) {
 	flow, err := k.openFlow(r.Context())
 	if err != nil {
@@ -88,7 +84,6 @@ func (k *Keeper) Begin(w http.ResponseWriter, r *http.Request, path string) (add
 	return flow.AuthCodeURL(pending.State, more...), nil
 }
 
-// openFlow returns the authorization code flow at the forge, or at the issuer.
 func (k *Keeper) openFlow(ctx context.Context) (*oauth2.Config, error) {
 	if k.options.Forge != nil {
 		return k.forgeFlow()
@@ -100,11 +95,11 @@ func (k *Keeper) openFlow(ctx context.Context) (*oauth2.Config, error) {
 	return k.flow(p)
 }
 
-// Finish signs in whom the issuer has sent back, and returns the page to return to.
+// Finish completes a sign-in and returns the page to return to.
 func (k *Keeper) Finish(w http.ResponseWriter, r *http.Request) (path string, who Person, err error) {
 	var pending pendingSignIn
 	known := k.readCookie(r, statePurpose, &pending)
-	http.SetCookie(w, k.cookie(statePurpose, "", 0)) // an answer is good once
+	http.SetCookie(w, k.cookie(statePurpose, "", 0)) // an answer is valid once
 	query := r.URL.Query()
 	switch {
 	case !known:
@@ -129,7 +124,6 @@ func (k *Keeper) Finish(w http.ResponseWriter, r *http.Request) (path string, wh
 	return pending.Return, who, err
 }
 
-// exchangeCode asks the issuer, or the forge, for the token that a code stands for.
 func (k *Keeper) exchangeCode(ctx context.Context, flow *oauth2.Config, code string, pending pendingSignIn, at string) (*oauth2.Token, error) {
 	token, err := flow.Exchange(k.withClient(ctx), code, oauth2.VerifierOption(pending.Verifier))
 	var refused *oauth2.RetrieveError
@@ -142,7 +136,6 @@ func (k *Keeper) exchangeCode(ctx context.Context, flow *oauth2.Config, code str
 	return token, nil
 }
 
-// exchange asks the issuer for the person that a code stands for.
 func (k *Keeper) exchange(ctx context.Context, code string, pending pendingSignIn) (Person, error) {
 	p, err := k.provider(ctx, k.options.OIDC.Issuer)
 	if err != nil {
@@ -174,11 +167,11 @@ func (k *Keeper) verifierConfig(audience string) *oidc.Config {
 	return &oidc.Config{ClientID: audience, Now: k.options.Now}
 }
 
-// maxSkew is how far the clock of an issuer may be ahead.
+// maxSkew is how far the issuer's clock may be ahead.
 const maxSkew = time.Minute
 
-// checkToken returns why a verified ID token is not for a client, or not of a time that has been; "" for no reason. A proxy
-// has tokens of other clients: for it, client is "".
+// checkToken returns why a verified ID token is for another client or from the future, or "".
+// client is "" for a proxy, whose tokens have other clients.
 func (k *Keeper) checkToken(id *oidc.IDToken, client string) string {
 	var claims struct {
 		IssuedAt *json.Number `json:"iat"`
@@ -198,7 +191,6 @@ func (k *Keeper) checkToken(id *oidc.IDToken, client string) string {
 	return ""
 }
 
-// readToken returns the person of a bearer token, which is an ID token of the issuer for Fairlead.
 func (k *Keeper) readToken(ctx context.Context, raw string) (*Person, error) {
 	p, err := k.provider(ctx, k.options.OIDC.Issuer)
 	if err != nil {
@@ -215,7 +207,6 @@ func (k *Keeper) readToken(ctx context.Context, raw string) (*Person, error) {
 	return &who, err
 }
 
-// readClaims returns the person that a token is about.
 func (k *Keeper) readClaims(id *oidc.IDToken, groupsClaim string, trustEmail bool) (Person, error) {
 	var claims struct {
 		Name     string `json:"name"`
@@ -250,13 +241,13 @@ func (k *Keeper) readClaims(id *oidc.IDToken, groupsClaim string, trustEmail boo
 	return p, nil
 }
 
-// newPerson returns a person whose name and address can be those of a commit. names are tried in their
-// order.
+// newPerson returns a person with a name and address that are valid in commits. It uses the first
+// valid name.
 func (k *Keeper) newPerson(issuer, subject string, names []string, email string, groups []string) Person {
 	p := Person{Issuer: issuer, Subject: subject, Groups: k.options.FilterGroups(groups)}
 	if isAddress(email) {
 		p.Email = email
-	} else { // an address of nobody else
+	} else {
 		host := "localhost"
 		if u, err := url.Parse(k.options.URL); err == nil {
 			host = u.Hostname()
@@ -275,7 +266,6 @@ func (k *Keeper) newPerson(issuer, subject string, names []string, email string,
 	return p
 }
 
-// addAliases adds names that the person may have elsewhere, and that can be written into a commit.
 func (p *Person) addAliases(names []string) {
 	for _, name := range names {
 		name = cleanName(name)
@@ -285,10 +275,10 @@ func (p *Person) addAliases(names []string) {
 	}
 }
 
-// maxName is how many characters a name has at most.
+// maxName is in characters.
 const maxName = 100
 
-// cleanName returns a text in one line that Git takes as a name.
+// cleanName returns one line that is valid as Git's name.
 func cleanName(name string) string {
 	kept := strings.Map(func(c rune) rune {
 		switch {
@@ -302,7 +292,7 @@ func cleanName(name string) string {
 	return text.Limit(strings.Trim(strings.Join(strings.Fields(kept), " "), ".,:;\"' "), maxName)
 }
 
-// isAddress reports whether a text is an e-mail address that Git takes.
+// isAddress accepts e-mail addresses that Git accepts.
 func isAddress(address string) bool {
 	local, host, ok := strings.Cut(address, "@")
 	strange := func(c rune) bool {

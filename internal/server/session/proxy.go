@@ -12,13 +12,10 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// proxyIssuer is the issuer of people whom a proxy names in headers.
 const proxyIssuer = "proxy"
 
-// logIgnoredEvery is how often it is logged at most that a stranger sent headers of the proxy.
 const logIgnoredEvery = time.Minute
 
-// readProxy returns the person that the proxy names; nil for nobody.
 func (k *Keeper) readProxy(r *http.Request) (*Person, error) {
 	p := k.options.Proxy
 	names := []string{p.User, p.Name, p.Email, p.Groups}
@@ -59,7 +56,6 @@ func (k *Keeper) readProxy(r *http.Request) (*Person, error) {
 	return &who, nil
 }
 
-// isTrusted reports whether a connection is from the proxy.
 func (k *Keeper) isTrusted(remote string) bool {
 	from, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -68,7 +64,6 @@ func (k *Keeper) isTrusted(remote string) bool {
 	return slices.ContainsFunc(k.trusted, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap()) })
 }
 
-// logIgnored logs that a header was ignored, now and then.
 func (k *Keeper) logIgnored(r *http.Request) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -80,7 +75,6 @@ func (k *Keeper) logIgnored(r *http.Request) {
 	k.options.Logger.WarnContext(r.Context(), "a request with a header of the proxy is not from the proxy, and counts as nobody's", slog.String("address", r.RemoteAddr))
 }
 
-// readProxyToken returns the person of the token that the proxy sends.
 func (k *Keeper) readProxyToken(ctx context.Context, raw string) (*Person, error) {
 	t := k.options.Proxy.JWT
 	verifier, err := k.tokenVerifier(ctx)
@@ -98,7 +92,6 @@ func (k *Keeper) readProxyToken(ctx context.Context, raw string) (*Person, error
 	return &who, err
 }
 
-// tokenVerifier returns what verifies the tokens of the proxy.
 func (k *Keeper) tokenVerifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	t := k.options.Proxy.JWT
 	if t.Keys == "" {

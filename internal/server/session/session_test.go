@@ -382,3 +382,36 @@ func TestProxy(t *testing.T) {
 		}
 	}
 }
+
+// TestLocal: who asks from this machine is the person of the demo, unless somebody else may be behind the request.
+func TestLocal(t *testing.T) {
+	k := session.New(session.Options{Local: &session.Person{Issuer: "demo", Subject: "demo", Name: "Demo"}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	if k.HasPage() || !k.IsLocal() {
+		t.Error("there is nowhere to sign in, and everybody on this machine has")
+	}
+	for _, test := range []struct {
+		from, header string
+		want         bool
+	}{
+		{"127.0.0.1:1234", "", true},
+		{"127.8.0.1:1234", "", true},
+		{"[::1]:1234", "", true},
+		{"[::ffff:127.0.0.1]:1234", "", true},
+		{"192.0.2.1:1234", "", false},
+		{"[2001:db8::1]:1234", "", false},
+		{"@", "", false},
+		{"", "", false},
+		{"127.0.0.1:1234", "X-Forwarded-For", false},
+		{"127.0.0.1:1234", "Forwarded", false},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = test.from
+		if test.header != "" {
+			r.Header.Set(test.header, "192.0.2.1")
+		}
+		who, err := k.Identify(httptest.NewRecorder(), r)
+		if err != nil || (who != nil) != test.want {
+			t.Errorf("%s %s: %v, %v", test.from, test.header, who, err)
+		}
+	}
+}

@@ -44,7 +44,6 @@ func (s *site) serveStatus(w http.ResponseWriter, r *http.Request) {
 	s.writeTaggedJSON(w, r, s.readState().Status())
 }
 
-// serveReport answers with a part of the reports.
 func (s *site) serveReport(part func(status.Snapshot) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.writeTaggedJSON(w, r, part(s.options.Store.Snapshot()))
@@ -118,7 +117,6 @@ func hasTagged(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// hasTag reports whether a tag is among those of If-None-Match.
 func hasTag(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		if strings.TrimPrefix(strings.TrimSpace(one), "W/") == strings.TrimPrefix(tag, "W/") {

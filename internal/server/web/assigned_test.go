@@ -71,7 +71,7 @@ var fleetPages = []string{
 	"/history", "/history?env=prod&forced=on&since=2026-11-01", "/history?q=zzz",
 	"/fleet", "/fleet?q=check&env=prod&state=bad&differs=on", "/fleet?rows=target&cols=clusterType&env=prod&cpage=2", "/fleet?rows=team&cols=region", "/fleet?rows=environment&cols=team&type=large",
 	"/workloads", "/workloads?q=zzz", "/workloads/checkout", "/workloads/jobs", "/assignments/prod/large/checkout", "/assignments/prod/small/search",
-	"/map", "/map?env=dev", "/cluster-types", "/cluster-types?q=region=west", "/cluster-types/large", "/cluster-types/edge", "/clusters/edge-1",
+	"/map", "/map?env=dev", "/cluster-types", "/cluster-types?q=region=west", "/cluster-types/large", "/cluster-types/edge", "/clusters", "/clusters?state=failed", "/clusters/edge-1",
 }
 
 // openReported returns the site with the ledger of ledgerworld.
@@ -106,6 +106,9 @@ func TestFleetGolden(t *testing.T) {
 		{full, "/cluster-types?q=zzz", "testdata/fleet/cluster-types-none.html"},
 		{empty, "/cluster-types", "testdata/fleet/cluster-types-empty.html"},
 		{full, "/cluster-types/edge", "testdata/fleet/cluster-type.html"},
+		{reported, "/clusters", "testdata/fleet/clusters.html"},
+		{reported, "/clusters?state=bad&env=dev", "testdata/fleet/clusters-none.html"},
+		{empty, "/clusters", "testdata/fleet/clusters-empty.html"},
 		{reported, "/cluster-types/small", "testdata/fleet/cluster-type-reported.html"},
 		{full, "/clusters/edge-1", "testdata/fleet/cluster-provisioned.html"},
 		{reported, "/clusters/west-1", "testdata/fleet/cluster.html"},

@@ -1,14 +1,19 @@
 package web
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/testkit/chainworld"
 	syntheticfleet "github.com/fairlead-io/fairlead/internal/testkit/fleet"
 )
 
@@ -79,4 +84,41 @@ func TestPageBudgets(t *testing.T) {
 			t.Errorf("%s has %d nodes, more than %d", address, nodes, maxNodes)
 		}
 	}
+}
+
+// TestTimelineBudget: the overview of 20 environments and 500 commits is small, now and in the past.
+func TestTimelineBudget(t *testing.T) {
+	h, names := openTimeline(t)
+	if len(names) != 20 {
+		t.Fatalf("there are %d environments", len(names))
+	}
+	for _, address := range []string{"/", "/?at=2026-11-13T00:00:00Z"} {
+		w := askAs(h, address, "", "")
+		if w.Code != http.StatusOK || strings.Count(w.Body.String(), `<li class="lane`) != len(names) {
+			t.Fatalf("%s is %d: %s", address, w.Code, w.Body)
+		}
+		if size, nodes := w.Body.Len(), len(markup.FindAllString(w.Body.String(), -1)); size > maxTimeline || nodes > maxNodes {
+			t.Errorf("%s has %d bytes and %d nodes, more than %d and %d", address, size, nodes, maxTimeline, maxNodes)
+		}
+	}
+}
+
+// maxTimeline is how many bytes an overview may have that is not packed.
+const maxTimeline = 150 << 10
+
+// openTimeline returns a site with 20 environments that 500 commits have travelled along, and their names.
+func openTimeline(t testing.TB) (h http.Handler, names []string) {
+	t.Helper()
+	for i := range 20 {
+		names = append(names, fmt.Sprintf("env-%02d", i))
+	}
+	store := &status.Store{}
+	chain, done := chainworld.New(names, 500, noon)
+	for _, name := range names {
+		store.SetEnvironment(status.Environment{Name: name, State: status.InSync, Assignments: 12, ClusterTypes: 3, Checked: noon})
+	}
+	store.SetPromotions(chain)
+	store.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
+	past := &Past{Chain: func(context.Context, time.Time) (status.Chain, []history.Output, error) { return chain, nil, nil }}
+	return New(Options{Store: store, Now: func() time.Time { return noon }, Past: past, History: func(context.Context) (history.Log, error) { return history.Log{Entries: done}, nil }}), names
 }

@@ -20,6 +20,7 @@ const (
 	c4 = "c4d4e4f4a4b4c4d4e4f4a4b4c4d4e4f4a4b4c4d4"
 	c3 = "c3d3e3f3a3b3c3d3e3f3a3b3c3d3e3f3a3b3c3d3"
 	c2 = "c2d2e2f2a2b2c2d2e2f2a2b2c2d2e2f2a2b2c2d2"
+	e1 = "e1d1e1f1a1b1c1d1e1f1a1b1c1d1e1f1a1b1c1d1"
 	c1 = "c1d1e1f1a1b1c1d1e1f1a1b1c1d1e1f1a1b1c1d1"
 )
 
@@ -54,6 +55,7 @@ func chain() status.Chain {
 				Next: promote.Decision{Environment: "test", State: promote.Waiting, Current: c3, Candidate: c4, Verdict: until(says(gate.Wait, "test", "c4d4e4f is not verified in dev yet: it soaks for 30m",
 					until(says(gate.Wait, "after dev", "c4d4e4f is not verified in dev yet: it soaks for 30m", unproven.Parts...), soak.ValidUntil)), soak.ValidUntil)}},
 			{Environment: "stage", After: []string{"test"}, Commit: c1, Since: noon.Add(-50 * time.Hour), Behind: 3, Merged: true, Deployed: noon.Add(-49 * time.Hour), Proof: proven,
+				Edits: []status.Commit{{ID: e1, Subject: "Drain <large>", Author: "bob <b>", When: noon.Add(-90 * time.Minute)}},
 				Next: promote.Decision{Environment: "stage", State: promote.Promotes, Current: c1, Candidate: c3, Skipped: []string{c2}, Verdict: says(gate.Pass, "stage", "stage may have c3d3e3f",
 					says(gate.Pass, "after", "c3d3e3f was verified in test", proven), says(gate.Pass, "queue", "the newest commit goes first"))}},
 			{Environment: "east", After: []string{"stage", "test"}, Commit: c1, Since: noon.Add(-30 * time.Hour), Behind: 3, Proof: says(gate.Wait, "proof", "it is not merged"),

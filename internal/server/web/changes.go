@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// findChanges returns what changed in the output of an environment between two moments.
 func (s *site) findChanges(ctx context.Context, src answer.Source, q request) found {
 	environment := q.names[0]
 	from, to, _ := strings.Cut(q.names[1], "..")

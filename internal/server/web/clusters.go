@@ -21,7 +21,7 @@ func findClusterType(src answer.Source, q request) found {
 func findCluster(src answer.Source, q request) found {
 	one, ok := src.Cluster(q.names[0])
 	if !ok {
-		return answerUnknownIn("clusters", "cluster", q.names[0], src.ClusterNames(), "cluster-types", api+"/cluster-types/NAME lists those of a type")
+		return answerUnknown("cluster", q.names[0], src.ClusterNames(), "clusters")
 	}
 	return newFound(one)
 }
@@ -51,7 +51,6 @@ func (s *site) addReleases(ctx context.Context, src answer.Source, q request) an
 	return src
 }
 
-// addReportedNames adds to a source the names of the clusters that have reported.
 func (s *site) addReportedNames(_ context.Context, src answer.Source, _ request) answer.Source {
 	if src.Ledger && !src.LedgerFails {
 		src.ReportedNames = s.options.Fleet.ClusterNames()
@@ -59,19 +58,37 @@ func (s *site) addReportedNames(_ context.Context, src answer.Source, _ request)
 	return src
 }
 
-// addReportedOfType adds to a source what the clusters of a type have reported.
 func (s *site) addReportedOfType(ctx context.Context, src answer.Source, q request) answer.Source {
 	return s.addReported(ctx, src, fleetview.Query{Limit: fleetview.MaxItems, Type: q.names[0]})
 }
 
-// addReportedOfCluster adds to a source what a cluster has reported, with its objects.
 func (s *site) addReportedOfCluster(ctx context.Context, src answer.Source, q request) answer.Source {
 	return s.addReported(ctx, s.addReportedNames(ctx, src, q), fleetview.Query{Limit: fleetview.MaxItems, Cluster: q.names[0]})
 }
 
+func (s *site) addReportedAll(ctx context.Context, src answer.Source, _ request) answer.Source {
+	var all []fleetview.Cluster
+	for after := ""; ; {
+		src.Reported = nil
+		src, after = s.addReportedPage(ctx, src, fleetview.Query{Limit: fleetview.MaxItems, After: after})
+		all = append(all, src.Reported...)
+		if after == "" {
+			src.Reported = all
+			return src
+		}
+	}
+}
+
 func (s *site) addReported(ctx context.Context, src answer.Source, q fleetview.Query) answer.Source {
+	src, _ = s.addReportedPage(ctx, src, q)
+	return src
+}
+
+// addReportedPage adds to a source one page of what clusters have reported, and returns what comes after it; "" for
+// nothing.
+func (s *site) addReportedPage(ctx context.Context, src answer.Source, q fleetview.Query) (_ answer.Source, next string) {
 	if !src.Ledger || src.LedgerFails {
-		return src
+		return src, ""
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
 	defer cancel()
@@ -79,11 +96,11 @@ func (s *site) addReported(ctx context.Context, src answer.Source, q fleetview.Q
 	var unknown *fleetview.UnknownError
 	switch {
 	case errors.As(err, &unknown): // none of them has reported
-		return src
+		return src, ""
 	case err != nil:
 		s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
 		src.LedgerFails = true
-		return src
+		return src, ""
 	}
 	neverSeen := func(c fleetview.Cluster) bool { return c.LastSeen.IsZero() }
 	src.Reported = slices.DeleteFunc(all.Items, neverSeen)
@@ -92,5 +109,5 @@ func (s *site) addReported(ctx context.Context, src answer.Source, q fleetview.Q
 			src.Objects = append(src.Objects, s.options.Fleet.FindObjects(c.Environment, c.Name)...)
 		}
 	}
-	return src
+	return src, all.Next
 }

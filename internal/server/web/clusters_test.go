@@ -69,7 +69,7 @@ func TestFindNames(t *testing.T) {
 			t.Errorf("%s does not find %s:\n%s", query, want, body)
 		}
 	}
-	for path, want := range map[string]string{"/clusters/east-77": `Did you mean <a href="../clusters/east-7">`, "/cluster-types/smal": `Did you mean <a href="../cluster-types/small">`, "/clusters/zzzzzzz": `All cluster types</a>`} {
+	for path, want := range map[string]string{"/clusters/east-77": `Did you mean <a href="../clusters/east-7">`, "/cluster-types/smal": `Did you mean <a href="../cluster-types/small">`, "/clusters/zzzzzzz": `All clusters</a>`} {
 		if body := ask(h, http.MethodGet, path).Body.String(); !strings.Contains(strings.ReplaceAll(body, "<bdi>", ""), want) {
 			t.Errorf("%s does not say %s:\n%s", path, want, mainOf(body))
 		}

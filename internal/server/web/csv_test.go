@@ -33,8 +33,8 @@ func TestCSV(t *testing.T) {
 		"/fleet.csv?at=2020-01-01":              {404, 2, "nothing is known of any environment"},
 		"/fleet.csv?at=2026-11-20&q=x&page=2":   {200, 1, "environment,"},
 		"/fleet.csv?at=never":                   {400, 2, "the moment is no time and no commit"},
-		"/history.csv?at=2026-11-21T10:30:00Z":  {200, 72, "why,via\n2026-11-21T10:00:00Z,carol,prod,promote"},
-		"/history.csv":                          {200, 73, "since,by,environment,action,from,to,title,why,via\n2026-11-21T11:00:00Z,Fairlead,dev,promote," + c2 + "," + c4 + ",Promote to dev,\"'=HYPERLINK("},
+		"/history.csv?at=2026-11-21T10:30:00Z":  {200, 73, "why,via\n2026-11-21T10:00:00Z,carol,prod,promote"},
+		"/history.csv":                          {200, 74, "since,by,environment,action,from,to,title,why,via\n2026-11-21T11:00:00Z,Fairlead,dev,promote," + c2 + "," + c4 + ",Promote to dev,\"'=HYPERLINK("},
 		"/history.csv?env=prod&page=2":          {200, 9, ",erin,prod,approve,,,Approve the plan b86d2da of shop/eu/database in prod,,\n"},
 		"/history.csv?since=gestern":            {400, 2, "is no date"},
 	} {

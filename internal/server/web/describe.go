@@ -56,10 +56,8 @@ var (
 	unreadable        = reply{about: "The request cannot be read."}
 )
 
-// workCodes are the codes of answers that take work.
 var workCodes = replies{http.StatusTooManyRequests: tooMany, http.StatusServiceUnavailable: noAnswerNow}
 
-// describe returns the operations of a row, by their methods and paths.
 func (r *pageRow) describe() map[string]operation {
 	codes := replies{http.StatusNotModified: notModified}
 	if r.past != nil {
@@ -169,7 +167,6 @@ func describeDaemon() map[string]operation {
 	}
 }
 
-// describePeople returns the operations of people.
 func describePeople() map[string]operation {
 	page := []string{"text/html", "text/plain"}
 	noPast := reply{about: "It has no past, no such parameter, or not this value of it."}
@@ -210,7 +207,6 @@ func describePeople() map[string]operation {
 	}
 }
 
-// leverNames returns the names of all actions.
 func leverNames() []string {
 	return slices.Concat(lever.Names(), lever.FreezeNames(), []string{lever.Removals, lever.Merge, lever.Close, lever.Reopen}, lever.StackNames())
 }
@@ -236,7 +232,6 @@ var fleetParams = map[string]string{
 	"limit": "The most items, from 1 to 1,000, which is the default.", "after": "The `next` of the part before.",
 }
 
-// describeFleet returns the operations of queries of the fleet.
 func describeFleet() map[string]operation {
 	all := map[string]operation{"POST /deployment_state": {
 		summary: "How far clusters have got with a commit, as Kalypso says it",
@@ -272,7 +267,6 @@ type planReceipt struct {
 	Kept bool `json:"kept"` // whether a component waits with this plan, so that pages show it
 }
 
-// describeReports returns the operations of clusters and forges.
 func describeReports() map[string]operation {
 	cluster := param{name: "cluster", about: "The name of the cluster that the key belongs to."}
 	anyObject := map[string]any{}

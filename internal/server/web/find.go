@@ -113,7 +113,7 @@ func findCommit(src answer.Source, id string) found {
 		if text.IsCommitPrefix(id) {
 			hint = "fairlead simulate " + id + " tells of older ones"
 		}
-		return found{answer: missingAnswer{errorAnswer{fmt.Sprintf("commit %q is not among the newest of the base", id), hint}, "commits", ""}, code: http.StatusNotFound}
+		return found{answer: missingAnswer{errorAnswer{fmt.Sprintf("commit %q is not among the newest of the base, nor of the branches of environments", id), hint}, "commits", ""}, code: http.StatusNotFound}
 	case 1:
 		return redirectTo("commits/" + ids[0])
 	default:
@@ -163,6 +163,9 @@ func findNamed(src answer.Source, name string) (path string) {
 func newPage(of any, q request, names []string) any {
 	if q.row != nil && q.row.show != nil {
 		of = q.row.show(of, q, names)
+	}
+	if a, isTabled := of.(answer.Tabled); isTabled && q.row != nil && q.row.template != "" {
+		of = page.Listed{Tabled: a, Template: q.row.template, Query: q.query, Environments: names}
 	}
 	switch of.(type) {
 	case errorAnswer, missingAnswer:

@@ -8,7 +8,6 @@ import (
 // maxStateRequest is the greatest length of the body of a request for a deployment state.
 const maxStateRequest = 64 << 10
 
-// stateRequest is the body of a request for a deployment state.
 type stateRequest struct {
 	Endpoint string `json:"manifests_endpoint"` // REPOSITORY/BRANCH/FOLDER
 	Commit   string `json:"commit_id"`          // also as branch@sha1:COMMIT

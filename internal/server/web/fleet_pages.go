@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// findFleet returns what is assigned where, or the assignments for a table.
 func findFleet(src answer.Source, q request) found {
 	if q.table {
 		return newFound(assignedTable(src.ListAssigned(page.ParseFleetFilter(q.query).AssignmentFilter)))
@@ -57,7 +56,6 @@ func (s *site) addAssigned(ctx context.Context, src answer.Source, _ request) an
 	return src
 }
 
-// addAssignedNow adds to a source the state of what is assigned, and leaves the clusters as they are now.
 func (s *site) addAssignedNow(ctx context.Context, src answer.Source, _ request) answer.Source {
 	src, _ = s.readAssigned(ctx, src)
 	return src

@@ -19,6 +19,9 @@ func (s *site) findForecast(ctx context.Context, src answer.Source, q request) f
 		}
 		return f
 	}
+	if journey.Branch != "" {
+		return answerMissing(fmt.Sprintf("commit %s is of the branch of %s, and is not promoted", id, journey.Branch), "its page says where it is")
+	}
 	if journey.Commit.Unrendered { // a simulation is of what contains it
 		return newFound(src.NewForecast(journey, nil))
 	}

@@ -49,7 +49,7 @@ func TestUnasked(t *testing.T) {
 		"/environments/pord":   `There is no environment &#34;pord&#34;. Did you mean <a href="../environments/prod"><bdi>prod</bdi></a>?</p>`,
 		"/environments/zzzzzz": `There is no environment &#34;zzzzzz&#34;. <a href="../environments">All environments</a></p>`,
 		"/workloads/zzzzzz":    `There is no workload &#34;zzzzzz&#34;. <a href="../workloads">All workloads</a></p>`,
-		"/commits/zz":          `Commit &#34;zz&#34; is not among the newest of the base. A commit is named by 4 or more`,
+		"/commits/zz":          `Commit &#34;zz&#34; is not among the newest of the base, nor of the branches of environments. A commit is named by 4 or more`,
 		"/diff?from=x&to=dev":  `There is no environment &#34;x&#34;.`,
 	} {
 		if body := ask(h, http.MethodGet, path).Body.String(); !strings.Contains(body, want) {
@@ -98,7 +98,7 @@ func TestReasonOnce(t *testing.T) {
 	store.SetEnvironment(status.Environment{Name: "stage", State: status.Waiting, Reason: "waits: 49b1e17 failed in dev: " + cause})
 	store.SetRemotes([]status.Remote{{URL: "https://git.example.com/hello", Error: cause}})
 	body := mainOf(ask(open(store), http.MethodGet, "/").Body.String())
-	if n := strings.Count(body, "remote ref mastre"); n != 1 || !strings.Contains(body, "waits: 49b1e17 failed in dev: see above") || !strings.Contains(body, "Needs a person (3)") {
+	if n := strings.Count(body, "remote ref mastre"); n != 1 || !strings.Contains(body, "waits: 49b1e17 failed in dev: see dev") || !strings.Contains(body, "<strong>3</strong> need attention.") {
 		t.Errorf("the reason stands %d times on\n%s", n, body)
 	}
 	store.SetRemotes([]status.Remote{{URL: "https://git.example.com/other", Error: cause}, {URL: "https://git.example.com/third", Error: "401"}})

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
@@ -27,7 +26,6 @@ func (s *site) findFigures(ctx context.Context, src answer.Source, _ request) fo
 	return newFound(src.Figures(all, s.options.Now()))
 }
 
-// findHistory returns what was done, as the control plane in Git has it.
 func (s *site) findHistory(ctx context.Context, src answer.Source, q request) found {
 	query := q.query
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
@@ -66,25 +64,61 @@ func (s *site) search(ctx context.Context, src answer.Source, q request) found {
 	return searchNames(src, q.text(), all.Entries)
 }
 
-// historyCache keeps what was done for a time, since each reading keeps a cycle waiting. The zero value is
-// ready.
-type historyCache struct {
-	mu   sync.Mutex
-	made time.Time
-	all  history.Log
+// loadHistory returns what was done, as it was within the last seconds: each reading keeps a cycle waiting.
+func (s *site) loadHistory(ctx context.Context) (history.Log, error) {
+	return s.past.load("", s.options.Now(), cachedFor, func() (history.Log, error) { return s.readHistory(ctx) })
 }
 
-// loadHistory returns what was done.
-func (s *site) loadHistory(ctx context.Context) (history.Log, error) {
-	s.past.mu.Lock()
-	defer s.past.mu.Unlock()
-	now := s.options.Now()
-	if !s.past.made.IsZero() && now.Sub(s.past.made) < cachedFor {
-		return s.past.all, nil
+// readHistory reads what was done, beside a request.
+func (s *site) readHistory(ctx context.Context) (all history.Log, err error) {
+	err = s.newBarrier(ctx).Run("read", "history", func() error {
+		all, err = s.options.History(ctx)
+		return err
+	})
+	all.Entries = slices.Clone(all.Entries)
+	for _, e := range s.options.Store.Snapshot().Events {
+		all.Entries = append(all.Entries, history.Entry{Time: e.When, Environment: e.Environment, Action: e.Action, To: e.Commit, Reason: answer.CleanText(e.Reason)})
 	}
-	all, err := s.options.History(ctx)
-	if err == nil {
-		s.past.all, s.past.made = all, now
-	}
+	history.Sort(all.Entries)
 	return all, err
+}
+
+const (
+	// timelinePatience is how long the overview waits for what the timeline has besides the state: without it, or with
+	// that of before, it is there at once.
+	timelinePatience = 500 * time.Millisecond
+	// forecastFor is how long the forecast of the newest commit is kept: forges are asked for it.
+	forecastFor = 30 * time.Second
+)
+
+// addActions adds to a source what people and Fairlead did.
+func (s *site) addActions(ctx context.Context, src answer.Source, _ request) answer.Source {
+	if s.options.History == nil || len(src.Snapshot.Chain.Stages) == 0 {
+		return src
+	}
+	src.Actions = s.past.latest("", s.options.Now(), cachedFor, timelinePatience, func() (history.Log, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
+		defer cancel()
+		return s.readHistory(ctx)
+	}).Entries
+	return src
+}
+
+// addHeadForecast adds to a source when the newest commit gets to each environment.
+func (s *site) addHeadForecast(ctx context.Context, src answer.Source, _ request) answer.Source {
+	head := src.Snapshot.Chain.Head
+	if s.options.Simulate == nil || head == "" || len(src.Reasons) > 0 || src.Snapshot.Chain.External {
+		return src
+	}
+	src.HeadForecast = s.ahead.latest(head, s.options.Now(), forecastFor, timelinePatience, func() (f answer.HeadForecast, err error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), simulationTimeout)
+		defer cancel()
+		err = s.newBarrier(ctx).Run("simulate", head, func() error {
+			f.Arrivals, err = s.options.Simulate(ctx, head)
+			return err
+		})
+		f.Commit = head
+		return f, err
+	})
+	return src
 }

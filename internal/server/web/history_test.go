@@ -62,7 +62,7 @@ func TestHistory(t *testing.T) {
 		golden(t, "testdata/history/"+path+".html", mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}
 	for query, want := range map[string]int{
-		"": 72, "what=merge": 3, "what=merged": 3, "what=close&env=stage": 1, "env=prod": 8, "env=prod&what=freeze": 1, "what=ended+a+freeze": 1, "what=end+freeze&env=prod": 1, "what=freeze-exception": 1, "what=tear+down+stack&env=prod": 1, "what=cloned+a+stack": 0, "env=dev&what=freeze": 0, "who=erin": 4, "who=ERIN": 4, "q=pull+request+12": 2, "what=hold": 60, "forced=on": 2, "forced=on&env=stage": 1, "since=2026-11-21": 15, "since=2026-11-21T00:00Z": 15, "since=2026-11-21T00:00:00Z&until=2026-11-21T00:00:00Z": 0, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 4, "page=99": 72, "q=CHANGE": 6, "q=ALICE": 6, "q=carol": 1,
+		"": 73, "what=recovered": 1, "what=merge": 3, "what=merged": 3, "what=close&env=stage": 1, "env=prod": 8, "env=prod&what=freeze": 1, "what=ended+a+freeze": 1, "what=end+freeze&env=prod": 1, "what=freeze-exception": 1, "what=tear+down+stack&env=prod": 1, "what=cloned+a+stack": 0, "env=dev&what=freeze": 0, "who=erin": 4, "who=ERIN": 4, "q=pull+request+12": 2, "what=hold": 60, "forced=on": 2, "forced=on&env=stage": 1, "since=2026-11-21": 16, "since=2026-11-21T00:00Z": 16, "since=2026-11-21T00:00:00Z&until=2026-11-21T00:00:00Z": 0, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 4, "page=99": 73, "q=CHANGE": 6, "q=ALICE": 6, "q=carol": 1,
 	} {
 		body := ask(full, http.MethodGet, "/api/v1/history?"+query).Body.String()
 		if !strings.Contains(body, fmt.Sprintf(`"total": %d,`, want)) {

@@ -59,7 +59,6 @@ func (b leverBody) request(r *http.Request) lever.Request {
 	return q
 }
 
-// readLeverForm reads what a form, or a query, asks for.
 func readLeverForm(values url.Values) leverBody {
 	return leverBody{
 		Environment: values.Get("env"), Commit: values.Get("commit"), Scope: values.Get("scope"), Reason: values.Get("reason"),
@@ -81,7 +80,6 @@ func checkParameters(values url.Values) error {
 	return nil
 }
 
-// previewLever returns what an action would do.
 func (s *site) previewLever(r *http.Request) (answer.Lever, error) {
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" { // a link is followed, an image is not
 		return answer.Lever{}, &problem.Refusal{Reason: "a page of another site asks for this", Kind: lever.ErrNotAllowed}

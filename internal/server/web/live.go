@@ -44,7 +44,6 @@ func (s *site) serveEvents(w http.ResponseWriter, r *http.Request) {
 	s.followPage(w, r, target)
 }
 
-// isWork reports whether the answer of an address takes work.
 func (s *site) isWork(target *url.URL) bool {
 	q := s.find(target)
 	return q.row != nil && q.row.isWork

@@ -50,7 +50,6 @@ func findMap(src answer.Source, q request) found {
 	return f
 }
 
-// serveMapPicture answers with the picture of a map.
 func (s *site) serveMapPicture(w http.ResponseWriter, r *http.Request) {
 	q := s.find(&url.URL{Path: mapPath, RawQuery: r.URL.RawQuery})
 	src := s.loadSource(r.Context(), q)

@@ -22,23 +22,15 @@ type missingAnswer struct {
 	Nearest string `json:"nearest,omitempty"`
 }
 
-// answerUnknown returns that there is nothing of a name in a list.
 func answerUnknown(kind, name string, known []string, list string) found {
-	return answerUnknownIn(list, kind, name, known, list, api+"/"+list+" lists those that there are")
-}
-
-// answerUnknownIn returns that there is nothing of a name in a folder, where a list elsewhere leads to those that
-// there are, as the hint says.
-func answerUnknownIn(folder, kind, name string, known []string, list, hint string) found {
 	nearest := problem.FindNearest(name, known)
 	if nearest != "" {
-		nearest = folder + "/" + url.PathEscape(nearest)
+		nearest = list + "/" + url.PathEscape(nearest)
 	}
-	hint = cmp.Or(problem.DidYouMean(name, known), hint)
+	hint := cmp.Or(problem.DidYouMean(name, known), api+"/"+list+" lists those that there are")
 	return found{answer: missingAnswer{errorAnswer{fmt.Sprintf("there is no %s %q", kind, name), hint}, list, nearest}, code: http.StatusNotFound}
 }
 
-// newMissing returns the page of what there is not.
 func newMissing(of any) page.Missing {
 	switch a := of.(type) {
 	case missingAnswer:

@@ -66,6 +66,19 @@ func TestDescribedRoutes(t *testing.T) {
 	}
 }
 
+// withParts returns what is known of an environment of which two lanes are elsewhere, and which is between
+// two waves.
+func withParts() *status.Store {
+	store, c := &status.Store{}, chain()
+	c.Stages[0].Lanes = []status.Lane{{Name: "hello", Next: c4, Reason: "test has not verified it"}, {Name: "shop", Commit: c3}}
+	c.Stages[0].Waves = []status.Wave{
+		{Name: "canary", ClusterTypes: []string{"tiny"}, State: status.StageFailed, Merged: noon, Reason: "Kustomization apps failed on tiny-1", Clusters: 4, Ready: 3, Failed: 1},
+		{Name: "rest", ClusterTypes: []string{"small", "large"}, State: status.StageWaiting, Reason: "wave canary failed"},
+	}
+	store.SetPromotions(c)
+	return store
+}
+
 // TestDescribedAnswers gets every answer that is described, in every code, and
 // checks it against its schema. The schemas allow no other properties; what they
 // have and no answer does is found too.
@@ -75,6 +88,11 @@ func TestDescribedAnswers(t *testing.T) {
 	well.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
 	at := noon
 	simulates, foretells := simulating(&at), New(Options{Store: fleet(), Simulate: simulateNothing})
+	ready := fleet() // a daemon that is not ready has no forecast
+	ready.SetControlPlane("")
+	soon := func(context.Context, string) ([]promote.Arrival, error) {
+		return []promote.Arrival{{Environment: "test", State: promote.ArrivalExpected, Time: noon.Add(time.Hour)}, {Environment: "stage", State: promote.ArrivalWaits, WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "2 approvals"}}}}, nil
+	}
 	c := checker{document(t), map[string]bool{}, map[string]*gojsonschema.Schema{}}
 	for _, r := range []struct {
 		h                    http.Handler
@@ -90,6 +108,7 @@ func TestDescribedAnswers(t *testing.T) {
 		{full, "get", "/api/v1/chain", "/api/v1/chain", ""},
 		{empty, "get", "/api/v1/chain", "/api/v1/chain", ""},
 		{open(external()), "get", "/api/v1/chain", "/api/v1/chain", ""},
+		{open(withParts()), "get", "/api/v1/chain", "/api/v1/chain", ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", "cross-site"},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=main", ""},
@@ -97,11 +116,15 @@ func TestDescribedAnswers(t *testing.T) {
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=nowhere", ""},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=circle", ""},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=main~1", ""},
+		{New(Options{Store: ready, Simulate: soon, Now: func() time.Time { return noon }}), "get", api + "/overview", api + "/overview", ""},
 		{foretells, "get", forecastPath, "/commits/" + c4 + "/forecast", ""},
 		{foretells, "get", api + forecastPath, api + "/commits/" + c4 + "/forecast", ""},
 		{foretells, "get", api + forecastPath, api + "/commits/" + c4[:7] + "/forecast", ""},
 		{foretells, "get", forecastPath, "/commits/" + c4[:7] + "/forecast", ""},
 		{foretells, "get", forecastPath, "/commits/none/forecast", ""},
+		{foretells, "get", forecastPath, "/commits/" + e1 + "/forecast", ""},
+		{foretells, "get", api + commitPath, api + "/commits/" + e1, ""},
+		{foretells, "get", commitPath, "/commits/" + e1, ""},
 		{foretells, "get", api + forecastPath, api + "/commits/none/forecast", ""},
 		{foretells, "get", forecastPath, "/commits/" + c2 + "/forecast", ""},
 		{foretells, "get", api + forecastPath, api + "/commits/" + c2 + "/forecast", ""},
@@ -216,6 +239,8 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 			}
 		case "/cluster-types":
 			targets = []string{"/cluster-types", "/cluster-types?q=zzz", "/cluster-types?env=dev"}
+		case "/clusters":
+			targets = []string{"/clusters", "/clusters?env=prod&q=zzz", "/clusters?nope=1", "/clusters?env=nope"}
 		case "/cluster-types/{clusterType}":
 			targets = []string{"/cluster-types/edge", "/cluster-types/small", "/cluster-types/large", "/cluster-types/none"}
 		case "/clusters/{cluster}":

@@ -39,7 +39,6 @@ func packAsset(name string) []byte {
 	return packed
 }
 
-// acceptsGzip reports whether a client reads gzip.
 func acceptsGzip(r *http.Request) bool {
 	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		coding, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";")

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // allPages are the pages of the store of fleet.
@@ -129,6 +130,22 @@ func checkHostile(t *testing.T, text string) {
 		}
 		body, _ := kept.For(page.Reader{Name: text, Waiting: text})
 		checkMarkup(t, text, string(body))
+	}
+}
+
+// TestWavesOfEnvironment: the page and the text of an environment show who is in each wave of its advance, and
+// why it waits.
+func TestWavesOfEnvironment(t *testing.T) {
+	page := ask(open(withParts()), http.MethodGet, "/environments/dev").Body.String()
+	for _, part := range []string{"<strong>canary</strong>", "Kustomization apps failed on tiny-1", "<bdi>small</bdi>, <bdi>large</bdi>", `<rect class="failed" x="75" width="25"`, "wave canary failed"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page has no %q:\n%s", part, page)
+		}
+	}
+	text := plaintext.NewChainTable(withParts().Snapshot().Chain, noon).Below
+	want := "dev wave 1/2 canary: failed; tiny; 3 of 4 clusters ready, 1 failed: Kustomization apps failed on tiny-1\ndev wave 2/2 rest: waiting; small, large: wave canary failed\n"
+	if !strings.HasPrefix(text, want) {
+		t.Errorf("the status is %q, want %q", text, want)
 	}
 }
 

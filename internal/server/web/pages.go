@@ -147,7 +147,6 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	return p, err
 }
 
-// showsRuns reports whether an answer about the past says what clusters ran.
 func showsRuns(of any) bool {
 	switch a := of.(type) {
 	case answer.PastEnvironment, answer.PastEnvironments, answer.PastOverview:
@@ -180,7 +179,6 @@ func isPast(of any) bool {
 	return isChanges || isPull && p.Ended != ""
 }
 
-// newFrame returns what is around the page of a path.
 func (s *site) newFrame(src answer.Source, path string, view page.View) page.Frame {
 	var silent []string
 	for _, r := range src.Snapshot.Remotes {
@@ -219,7 +217,6 @@ func (s *site) addDone(f *page.Frame, target *url.URL) {
 	}
 }
 
-// answerPath returns the path of the answer of a page.
 func answerPath(path string) string {
 	if path == "/" {
 		return api + "/overview"

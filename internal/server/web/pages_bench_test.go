@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -95,4 +96,30 @@ func heapBytes() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse + m.StackInuse)
+}
+
+// BenchmarkTimeline makes the overview of 20 environments and 500 commits: after a change of the state.
+func BenchmarkTimeline(b *testing.B) {
+	h, _ := openTimeline(b)
+	for _, address := range []string{"/", "/?at=2026-11-13T00:00:00Z"} {
+		b.Run(strings.Trim(address, "/?"), func(b *testing.B) {
+			used := usedCPU(b)
+			for i := 0; b.Loop(); i++ {
+				if w := askAs(h, fmt.Sprintf("%s%sn=%d", address, map[bool]string{true: "&", false: "?"}[strings.Contains(address, "?")], i), "", ""); w.Code != http.StatusOK {
+					b.Fatal(w.Body)
+				}
+			}
+			b.ReportMetric(float64((usedCPU(b)-used).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// usedCPU returns how long processors have worked for this process: other processes may slow it down.
+func usedCPU(t testing.TB) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

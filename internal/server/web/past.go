@@ -110,7 +110,6 @@ func (p *pastWork) start(key string, answer func() found) *pastAnswer {
 	return one
 }
 
-// findPast returns what was wanted at a moment at the path of a page.
 func (s *site) findPast(ctx context.Context, src answer.Source, q request) found {
 	if q.row.path == environmentsPath && q.query.Get("state") != "" {
 		return failWith(http.StatusBadRequest, "environments of the past have no state", "leave out state")
@@ -147,7 +146,6 @@ func (s *site) findPastExplanation(ctx context.Context, src answer.Source, q req
 	return s.findPast(ctx, src, q)
 }
 
-// keyOf returns what tells answers about a moment apart that has not settled.
 func (s *site) keyOf(at history.Moment) string {
 	now := s.options.Now()
 	if at.Time.Before(now.Add(-pastSettles)) {
@@ -174,7 +172,6 @@ func (s *site) findMade(ctx context.Context, path, key string, find func(context
 	return made
 }
 
-// stillMade returns that an answer about the past is not there yet.
 func stillMade() found {
 	return failWith(http.StatusAccepted, "the past is rendered again, which takes a while", fmt.Sprintf("ask again in %d s; the page does so by itself", pastAgain))
 }

@@ -47,7 +47,12 @@ func (s *site) findThen(ctx context.Context, src answer.Source, q request) found
 	if q.row.path == historyPath && !place.At.Time.IsZero() {
 		return s.findHistory(ctx, src, q)
 	}
-	return s.findMade(ctx, q.path, q.key()+s.keyOf(place.At), func(ctx context.Context) found { return s.makeThen(ctx, src, q, place.At) })
+	f := s.findMade(ctx, q.path, q.key()+s.keyOf(place.At), func(ctx context.Context) found { return s.makeThen(ctx, src, q, place.At) })
+	if a, isOverview := f.answer.(answer.PastOverview); isOverview { // the past stays, and the timeline goes on
+		a.Timeline = src.Timeline(place.At.Time)
+		f.answer = a
+	}
+	return f
 }
 
 func (s *site) makeThen(ctx context.Context, src answer.Source, q request, at history.Moment) found {
@@ -90,7 +95,6 @@ func cutHistory(all history.Log, query url.Values) history.Log {
 	return until
 }
 
-// showPresent returns what shows a page that has no past, and refuses a moment.
 func (s *site) showPresent(show http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -43,7 +43,6 @@ const (
 // waitingRow has the parameters of what waits for people, which is not among the rows: it is the reader's own.
 var waitingRow = pageRow{path: waitingPath, filters: []param{{name: "for", about: "`me` for what the reader may act on.", values: []string{"me"}}}}
 
-// peopleRoutes returns the routes of people who sign in, and of what waits for people.
 func (s *site) peopleRoutes() []route {
 	all := []route{{http.MethodGet, waitingPath, s.showPresent(s.serveWaiting)}, {http.MethodGet, api + waitingPath, s.showPresent(s.serveWaitingAnswer)}}
 	if s.options.People == nil {
@@ -132,7 +131,6 @@ func (s *site) demandSignIn(w http.ResponseWriter, r *http.Request) {
 	redirectBelow(w, r, strings.TrimPrefix(signInPath, "/")+"?from="+url.QueryEscape(r.URL.RequestURI()))
 }
 
-// isForProgram reports whether an address is not that of a page.
 func isForProgram(path string) bool { return strings.HasPrefix(path, "/api/") || path == "/events" }
 
 // refusePerson answers a person, or a program, that something is refused.
@@ -228,7 +226,6 @@ func (s *site) serveMeAnswer(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, s.findMe(findViewer(r.Context())))
 }
 
-// findMe returns who somebody is, and what they may do.
 func (s *site) findMe(who *session.Person) answer.Me {
 	p := s.options.People
 	me := answer.Me{Groups: []string{}, Permissions: []answer.Permission{}}
@@ -268,7 +265,7 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	if who == nil {
 		return
 	}
-	f.SignedIn, f.Acts = true, p.Operator != nil
+	f.SignedIn, f.Local, f.Acts = true, p.Keeper.IsLocal(), p.Operator != nil
 	if p.Operator == nil {
 		return
 	}
@@ -289,7 +286,6 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	}
 }
 
-// findOutputLevers returns the levers that the output, and the freezes, of an environment have now.
 func (s *site) findOutputLevers(environment string) (all []string) {
 	snapshot := s.options.Store.Snapshot()
 	e, _ := snapshot.FindEnvironment(environment)
@@ -320,7 +316,6 @@ func (s *site) newReader(who *session.Person) answer.Reader {
 	}}
 }
 
-// findWaiting returns what waits for people, or for the one who asks.
 func (s *site) findWaiting(r *http.Request) answer.Inbox {
 	return s.readState().Inbox(s.newReader(findViewer(r.Context())), r.URL.Query().Get("for") == "me")
 }
@@ -345,7 +340,6 @@ func (s *site) serveWaitingAnswer(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, s.findWaiting(r))
 }
 
-// shownLevers returns the levers that the page of an environment has.
 func shownLevers() []string { return append(lever.Names(), lever.Freeze) }
 
 // roleKey tells readers apart who may do different things: their pages differ in more than what speaks of them.

@@ -40,7 +40,6 @@ func (s *site) findExplanation(ctx context.Context, src answer.Source, q request
 	})
 }
 
-// findDifferences returns what differs between two environments.
 func (s *site) findDifferences(ctx context.Context, src answer.Source, q request) found {
 	from, to := q.query.Get("from"), q.query.Get("to")
 	for _, name := range []string{from, to} {
@@ -99,7 +98,6 @@ func (s *site) admitQuestion() (found, bool) {
 	return failWith(http.StatusTooManyRequests, fmt.Sprintf("%d questions began within a minute, which is the most", maxQuestions), "ask again in a minute"), true
 }
 
-// findPull returns what a pull request changes.
 func (s *site) findPull(ctx context.Context, src answer.Source, q request) found {
 	name, number := q.names[0], q.names[1]
 	_, known := src.Environment(name)
@@ -139,7 +137,6 @@ func (s *site) findPastPull(ctx context.Context, src answer.Source, q request, n
 	return newFound(src.PastPull(name, past))
 }
 
-// refuseAnswer returns why a question has no answer.
 func (s *site) refuseAnswer(ctx context.Context, path string, err error) found {
 	var unknown *explain.QueryError
 	var hinted interface{ Hint() string }

@@ -47,6 +47,8 @@ type pageRow struct {
 	// "The answer is then …".
 	past      finder
 	pastAbout string
+	// template is the name of the template of a page whose answer is [answer.Tabled]: the page has nothing else of its own.
+	template string
 	// show returns the page of an answer, if that is not the answer itself.
 	show func(of any, q request, names []string) any
 	// hasTable is set if the answer is a table for spreadsheets, too.
@@ -72,7 +74,6 @@ type param struct {
 	maxLength   int // 0 for any
 }
 
-// request is a request for a page, or for its answer.
 type request struct {
 	row   *pageRow // nil if no page has the path
 	path  string   // escaped
@@ -102,7 +103,6 @@ func splitPath(path string) []string {
 	return strings.Split(strings.Trim(strings.TrimSuffix(path, "{$}"), "/"), "/")
 }
 
-// matchParts returns what a path has for the parameters of a pattern.
 func matchParts(pattern, path []string) (names []string, ok bool) {
 	if len(pattern) != len(path) {
 		return nil, false
@@ -121,7 +121,6 @@ func matchParts(pattern, path []string) (names []string, ok bool) {
 	return names, true
 }
 
-// text returns the text that is searched for.
 func (q request) text() string {
 	text := strings.TrimSpace(q.query.Get("q"))
 	return text[:min(len(text), maxQuery)]
@@ -135,7 +134,6 @@ func (q request) key() string {
 	return q.path + "?" + q.query.Encode()
 }
 
-// isPast reports whether the request is about a moment in the past.
 func (q request) isPast() bool {
 	return q.query.Get("at") != "" || q.row != nil && q.row.path == diffPath && strings.Contains(q.query.Get("from")+q.query.Get("to"), "@")
 }
@@ -213,7 +211,7 @@ func (s *site) newRows() []pageRow {
 func (s *site) newEnvironmentRows() []pageRow {
 	return []pageRow{
 		{
-			path: "/{$}", answerPath: "/overview", title: "Overview: what needs attention, and where commits are", isOpen: true,
+			path: "/{$}", answerPath: "/overview", title: "Overview: what needs attention, and where commits are", isOpen: true, loads: []loader{s.addActions, s.addHeadForecast},
 			read: func(src answer.Source, _ request) found { return newFound(src.Overview()) },
 			past: s.findThen, pastAbout: "where commits were, from Git, and what clusters had reported",
 			answers: []any{answer.Overview{}, answer.PastOverview{}}, codes: replies{http.StatusFound: toTimeOfCommit, http.StatusNotFound: {about: "Nothing is known of that moment."}},
@@ -300,7 +298,6 @@ func (s *site) newCommitRows() []pageRow {
 	}
 }
 
-// newFleetRows returns the pages about what is assigned.
 func (s *site) newFleetRows() []pageRow {
 	return []pageRow{
 		{
@@ -361,6 +358,14 @@ func (s *site) newClusterRows() []pageRow {
 		{
 			path: "/cluster-types/{clusterType}", title: "What is assigned to a cluster type, and its clusters", names: []param{{name: "clusterType", about: "The name of the cluster type."}}, isOpen: true,
 			loads: []loader{s.addAssigned, s.addReportedOfType}, read: findClusterType, past: s.findPast, pastAbout: "what was wanted", answers: []any{answer.ClusterType{}},
+		},
+		{
+			path: "/clusters", title: "Clusters that have reported, the most urgent first", template: "clusters", isPaged: true, loads: []loader{s.addReportedAll},
+			filters: []param{byText, inEnvironment, {name: "type", about: "Only clusters of this cluster type."}, {name: "label", about: "Only clusters whose type has this label, as KEY=VALUE."}, byState(answer.ClusterWords())},
+			read: func(src answer.Source, q request) found {
+				return newFound(src.ListClusters(answer.ClusterFilter{Text: q.text(), Environment: q.query.Get("env"), ClusterType: q.query.Get("type"), State: q.query.Get("state"), Label: q.query.Get("label"), Page: readPage(q.query)}))
+			},
+			answers: []any{answer.Clusters{}}, codes: replies{http.StatusNotFound: noEnvironment},
 		},
 		{
 			path: "/clusters/{cluster}", title: "Where a cluster belongs, and what it reports", names: []param{{name: "cluster", about: "The name of the cluster."}}, isOpen: true,

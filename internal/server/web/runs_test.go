@@ -36,7 +36,7 @@ func sentPlan(component, inputs, value string) string {
 		{"address": "aws_subnet.a", "change": {"actions": ["update"], "before": {"zone": "a", "db_password": "hunter2", "login": {"token": "hunter3"}}, "after": {"zone": "b", "db_password": "hunter4", "login": "https://x:hunter5@example.com"}}},
 		{"address": "aws_db.old", "change": {"actions": ["delete"], "before": {"name": "old"}}},
 		{"address": "aws_db.new", "change": {"actions": ["create"], "after": {"name": "new", "password": "sensible"}, "after_sensitive": {"password": true}}},
-		{"address": "aws_db.copy", "change": {"actions": ["create"], "after": {"name": "copy"}}}]}}}`
+		{"address": "aws_db.copy", "change": {"actions": ["create"], "after": {"name": "copy"}}}]}}, "cost": ` + map[string]string{"cluster": `{"version": "0.2", "currency": "EUR", "totalMonthlyCost": "112.5", "pastTotalMonthlyCost": "12"}`, "database": "null", "none": "null"}[component] + `}`
 }
 
 // serveRuns returns the site of stackFleet, where clusters have keys: "key of CLUSTER".
@@ -160,7 +160,7 @@ func TestRunsGolden(t *testing.T) {
 		t.Errorf("the page says what its answer does not (-page +answer):\n%s", diff)
 	}
 	text := askText(h, cluster).Body.String()
-	for _, want := range []string{"plan of cluster of shop/eu in prod: waits for approval\n+3 ~1 −1: 3 to add, 1 to change, 1 to destroy\n", ", inputs feaec16826997273, digest sha256:", "\nfairlead approve-plan prod shop/eu/cluster --inputs feaec16826997273 --digest sha256:", "\n\n  # aws_db.old will be destroyed\n", "+ password: (sensitive value)\n"} {
+	for _, want := range []string{"plan of cluster of shop/eu in prod: waits for approval\n+3 ~1 −1, 12.00 to 112.50 EUR a month (+100.50): 3 to add, 1 to change, 1 to destroy\n", ", inputs feaec16826997273, digest sha256:", "\nfairlead approve-plan prod shop/eu/cluster --inputs feaec16826997273 --digest sha256:", "\n\n  # aws_db.old will be destroyed\n", "+ password: (sensitive value)\n"} {
 		if !strings.Contains(text, want) || strings.Contains(text, "sensible") || strings.Contains(text, "hunter") {
 			t.Errorf("as text it has not %q:\n%s", want, text)
 		}
@@ -199,7 +199,7 @@ func serveApplied(t *testing.T, approved time.Time) (h http.Handler, address str
 	h = New(Options{Store: s, Fleet: w.View, Now: func() time.Time { return later }, OverdueAfter: time.Minute, History: func(context.Context) (history.Log, error) {
 		return history.Log{Entries: []history.Entry{{Time: approved, Who: "Dana", Environment: "prod", Action: "approve", Title: actions.PlanTitle("prod", "shop/eu", "database", planID), Commit: c3}}}, nil
 	}})
-	report, err := tfplan.ReadReport([]byte(sentPlan("database", "feaec16826997273", `"x"`)))
+	report, err := tfplan.ReadReport([]byte(sentPlan("database", "feaec16826997273", `"x"`)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,6 +325,7 @@ func (c checker) answerRuns(t *testing.T) {
 	}
 	c.answer(t, "post", clusterPlans, ask(h, http.MethodPut, "/webhooks/plans/east-1"))
 	address := sendPlans(t, h, `"`+strings.Repeat("x", 5000)+`"`, "database")
+	c.answer(t, "get", api+"/environments/{name}", ask(h, http.MethodGet, api+"/environments/prod"))
 	for path, target := range map[string]string{"/stacks/{team}/{stack}/runs/{run}": address, api + "/stacks/{team}/{stack}/runs/{run}": api + address} {
 		first := ask(h, http.MethodGet, target)
 		c.answer(t, "get", path, first)
@@ -333,6 +334,8 @@ func (c checker) answerRuns(t *testing.T) {
 	c.answer(t, "get", "/stacks/{team}/{stack}/runs/{run}", askText(h, address))
 	c.answer(t, "get", api+"/stacks/{team}/{stack}", ask(h, http.MethodGet, "/api/v1/stacks/shop/eu?env=prod"))
 	c.answer(t, "get", api+"/stacks", ask(h, http.MethodGet, "/api/v1/stacks?env=prod"))
+	priced := sendPlans(t, h, `"x"`, "cluster")
+	c.answer(t, "get", api+"/stacks/{team}/{stack}/runs/{run}", ask(h, http.MethodGet, api+priced))
 	sendPlans(t, h, `"y"`, "database")
 	c.answer(t, "get", api+"/stacks/{team}/{stack}/runs/{run}", ask(h, http.MethodGet, api+address))
 	applied, of, set := serveApplied(t, noon)

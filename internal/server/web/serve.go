@@ -113,7 +113,6 @@ func (s *site) recoverPanics(next http.Handler) http.Handler {
 	})
 }
 
-// newBarrier returns a barrier that logs panics.
 func (s *site) newBarrier(ctx context.Context) panics.Barrier {
 	return panics.Barrier{Report: func(work, of string, e *panics.Error) {
 		s.options.Logger.ErrorContext(ctx, "panic", slog.String("id", e.ID), slog.String("work", work), slog.String("of", of),

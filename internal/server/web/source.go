@@ -55,7 +55,6 @@ func (s *site) readSource(ctx context.Context) answer.Source {
 	return src
 }
 
-// loadSource returns what the answer of a page is made from.
 func (s *site) loadSource(ctx context.Context, q request) answer.Source {
 	src := s.readSource(ctx)
 	if q.row == nil {
@@ -67,7 +66,6 @@ func (s *site) loadSource(ctx context.Context, q request) answer.Source {
 	return src
 }
 
-// addGroups adds to a source how the groups of an environment stand.
 func (s *site) addGroups(ctx context.Context, src answer.Source, q request) answer.Source {
 	stage, promoted := src.Snapshot.Chain.FindStage(q.names[0])
 	if !promoted || stage.Groups == nil || !src.Ledger || src.LedgerFails {

@@ -43,7 +43,7 @@ func newStack() stackfiles.Summary {
 	dns.Approval, dns.Compared, dns.Digest = planID, true, "sha256:"+strings.Repeat("ab", 32)
 	legacy.Unversioned, legacy.Action = true, stackfiles.Suspend
 	app := stackfiles.ComponentSummary{Name: "app", Object: "shop-eu-app", Type: "helm", After: []string{"cluster", "database"}, Action: stackfiles.Apply}
-	return stackfiles.Summary{Stack: "shop/eu", Namespace: "shop-eu", Components: []stackfiles.ComponentSummary{dns, legacy, network, cluster, database, app}}
+	return stackfiles.Summary{Stack: "shop/eu", Namespace: "shop-eu", Blueprint: "shop", Active: true, Components: []stackfiles.ComponentSummary{dns, legacy, network, cluster, database, app}}
 }
 
 // stackFleet returns the store of fleet with groups of prod, and with stacks: shop/eu in prod and in stage, of which stage has not merged
@@ -236,7 +236,7 @@ func TestHostileStacks(t *testing.T) {
 		c := stackfiles.ComponentSummary{Name: text, Object: text, Type: text, After: []string{text}, Action: stackfiles.Action(text), Plan: text, Inputs: text, Module: &stackfiles.ModuleSource{Repo: text, Branch: text, Commit: text, Path: text}}
 		other := c
 		other.Name = text + "2"
-		k := stackview.Known{Stack: stackview.Stack{Environment: text, Summary: stackfiles.Summary{Stack: text, Namespace: text, Components: []stackfiles.ComponentSummary{c, other}}}, Merged: true, Written: problem.Pos{Layer: text, File: text, Line: 1}}
+		k := stackview.Known{Stack: stackview.Stack{Environment: text, Summary: stackfiles.Summary{Stack: text, Namespace: text, Blueprint: text, Components: []stackfiles.ComponentSummary{c, other}}}, Merged: true, Written: problem.Pos{Layer: text, File: text, Line: 1}}
 		k.Problems.Addf(k.Written, text, text, "%s", text)
 		s.SetStacks(text, []stackview.Known{k})
 		src := newSite(Options{Store: s}).readState()

@@ -17,7 +17,6 @@ const (
 	viewLife, maxForm = 365 * 24 * time.Hour, 16 << 10
 )
 
-// readView returns how the reader of a request wants to see pages.
 func readView(r *http.Request) page.View {
 	c, err := r.Cookie(viewCookie)
 	if err != nil {

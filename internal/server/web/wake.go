@@ -20,7 +20,6 @@ type wakeLimit struct {
 	last time.Time
 }
 
-// admit reports whether a cycle may start now.
 func (l *wakeLimit) admit(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
 // Options configures the handler. All fields may be left out.
@@ -147,7 +148,8 @@ type site struct {
 	streams     streams
 	assigned    assignedCache
 	stacks      stackCache
-	past        historyCache
+	past        refreshed[history.Log]
+	ahead       refreshed[answer.HeadForecast]
 	woken       wakeLimit
 	pastWork    pastWork
 	chains      chainCache

@@ -7,18 +7,17 @@ import (
 )
 
 const (
-	// maxRemembered is how many deliveries are remembered, and memorySpan how long. After
-	// that a repeated one wakes the loop again, as one that is redelivered by hand
-	// should.
+	// maxRemembered and maxRememberedAge bound the remembered deliveries. Later, a repeated
+	// delivery wakes the loop again, such as a manual redelivery.
 	maxRemembered    = 4096
 	maxRememberedAge = time.Hour
 )
 
-// key is a digest of what identifies a delivery, so that all keys are of one size.
+// key is a digest, so that all keys have one size.
 type key [sha256.Size]byte
 
-// deliveryKeys returns the keys of a delivery: of its body, and of the forge's id for it. The id
-// is not signed: if it were the only key, a delivery could be sent again with another.
+// deliveryKeys returns keys of the body and of the forge's id. The id is not signed: alone, it
+// would permit replays with another id.
 func deliveryKeys(forge, id string, body []byte) []key {
 	all := []key{deliveryDigest(forge, "body", body)}
 	if id != "" {
@@ -34,11 +33,10 @@ func deliveryDigest(forge, what string, data []byte) key {
 	return key(h.Sum(nil))
 }
 
-// deliveryLog holds the recent deliveries that woke the loop.
 type deliveryLog struct {
 	mu    sync.Mutex
 	known map[key]bool
-	order []delivery // the oldest first
+	order []delivery // oldest first
 }
 
 type delivery struct {
@@ -48,8 +46,7 @@ type delivery struct {
 
 func newDeliveryLog() *deliveryLog { return &deliveryLog{known: map[key]bool{}} }
 
-// addNew remembers a delivery and reports whether none of its keys was known. Of concurrent
-// callers with the same delivery exactly one gets true.
+// addNew remembers a delivery, and returns true for exactly one caller with any of its keys.
 func (m *deliveryLog) addNew(now time.Time, keys ...key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +68,7 @@ func (m *deliveryLog) addNew(now time.Time, keys ...key) bool {
 	return true
 }
 
-// forgetOldest removes the oldest delivery. No other has its keys, or it would not be new.
+// forgetOldest relies on deliveries not sharing keys.
 func (m *deliveryLog) forgetOldest() {
 	for _, k := range m.order[0].keys {
 		delete(m.known, k)

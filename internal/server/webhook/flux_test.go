@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -59,13 +58,10 @@ func TestFlux(t *testing.T) {
 		Phase: rollout.Ready, Message: "Health check passed in 2s", When: noon.Add(-time.Minute),
 	}
 	var got []observe.Event
-	inbox, err := observe.NewInbox(filepath.Join(t.TempDir(), "reports"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := openReports(t)
 	b := fluxBox(nil, func(e observe.Event) (bool, error) {
 		got = append(got, e)
-		return inbox.Add(e)
+		return known.Add(e)
 	})
 	for _, c := range []struct {
 		name, body, signature string

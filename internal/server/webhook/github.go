@@ -6,8 +6,6 @@ import (
 	"slices"
 )
 
-// githubPayload is what is read of a payload of GitHub, Gitea and Forgejo, which all have
-// the same shape.
 type githubPayload struct {
 	Action string `json:"action"`
 	Ref    string `json:"ref"`
@@ -45,7 +43,6 @@ type githubSuite struct {
 	} `json:"pull_requests"`
 }
 
-// githubKind returns the kind of an event and the actions that concern us; nil means all.
 func githubKind(name string) (Kind, []string) {
 	switch name {
 	case "push":
@@ -63,7 +60,6 @@ func githubKind(name string) (Kind, []string) {
 	return "", nil
 }
 
-// parseGitHub reads a delivery of GitHub, Gitea or Forgejo.
 func parseGitHub(name string, body []byte) (Event, []string, error) {
 	kind, actions := githubKind(name)
 	if kind == "" {

@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// gitlabPayload is what is read of a payload of GitLab.
 type gitlabPayload struct {
 	Ref     string `json:"ref"`
 	Project struct {
@@ -17,7 +16,7 @@ type gitlabPayload struct {
 	Attributes struct {
 		IID          int    `json:"iid"`
 		Action       string `json:"action"`
-		OldRevision  string `json:"oldrev"` // of an update that has new commits
+		OldRevision  string `json:"oldrev"` // set if an update has new commits
 		TargetBranch string `json:"target_branch"`
 		NoteableType string `json:"noteable_type"`
 		Ref          string `json:"ref"` // of a pipeline
@@ -30,11 +29,10 @@ type gitlabPayload struct {
 	} `json:"merge_request"`
 }
 
-// parseGitLab reads a delivery of GitLab: of a webhook or of a system hook.
 func parseGitLab(_ string, body []byte) (Event, []string, error) {
 	var which struct {
 		Kind string `json:"object_kind"`
-		Name string `json:"event_name"` // all that some system hooks have
+		Name string `json:"event_name"` // the only name in some system hooks
 	}
 	if err := json.Unmarshal(body, &which); err != nil {
 		return Event{}, nil, err
@@ -54,7 +52,6 @@ func parseGitLab(_ string, body []byte) (Event, []string, error) {
 	return e, []string{p.Project.HTTPURL, p.Project.SSHURL, p.Project.WebURL}, nil
 }
 
-// newEvent returns the event; one without a kind if it does not concern us.
 func (p *gitlabPayload) newEvent(name string) Event {
 	its, request := p.Attributes, p.MergeRequest
 	switch name {
@@ -76,8 +73,6 @@ func (p *gitlabPayload) newEvent(name string) Event {
 	return Event{Kind: Push, Ref: fullReference(p.Ref)}
 }
 
-// gitlabAction returns the kind and our word for an action of a merge request; "" if it does
-// not concern us.
 func gitlabAction(action string, commits bool) (Kind, string) {
 	switch action {
 	case "open":

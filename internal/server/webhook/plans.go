@@ -10,34 +10,30 @@ import (
 )
 
 const (
-	// planSender is the kind of sender that questions about plans are counted under.
 	planSender = "tofu-controller"
-	// maxQuestionSize bounds a question about a plan, in bytes: the plan of a component with some
-	// thousand resources.
+	// maxQuestionSize bounds a plan query, in bytes: a component with some thousand resources.
 	maxQuestionSize = 16 << 20
 )
 
-// The answers to questions about plans that have no plan to speak of.
+// The answers to queries without a usable plan.
 var (
 	questionTooLarge  = tfplan.Answer{Reason: "the plan is too large to be compared: it must be under 16 MiB"}
 	questionMalformed = "the payload is not a question of tofu-controller about a plan: "
 )
 
-// planOutcomes are the words by which questions about plans are counted.
 var planOutcomes = []string{"passed", "refused", "malformed", "too-large"}
 
-// planReviewer answers tofu-controller whether it may go on with a plan. The senders are not
-// authenticated, since tofu-controller proves nothing: so the answer says nothing but what follows from
-// the question, and nothing comes of it here.
+// planReviewer answers whether tofu-controller may continue with a plan. tofu-controller cannot
+// authenticate, so an answer reveals only what follows from the query, and has no effect here.
 type planReviewer struct {
 	room    *intake.Room
-	one     chan struct{} // has an element while a question is looked at: a plan takes much memory
+	one     chan struct{} // one query at a time: a plan takes much memory
 	observe func(sender, outcome string)
 }
 
-// NewPlanReviewer returns the handler of POST /webhooks/plans, which tofu-controller calls after it has
-// made a plan, and again before it applies one that was approved. observe counts a question, and may be
-// nil. It is safe for concurrent use.
+// NewPlanReviewer returns the handler of POST /webhooks/plans. tofu-controller calls it after
+// planning, and before applying an approved plan. observe counts queries and may be nil. It is safe
+// for concurrent use.
 func NewPlanReviewer(observe func(sender, outcome string)) http.Handler {
 	if observe == nil {
 		observe = func(string, string) {}
@@ -50,11 +46,11 @@ func (p *planReviewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.observe(planSender, outcome)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(answer) // the client has gone
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// answer returns the answer to a question, and the word by which it is counted. tofu-controller takes a
-// code other than 200 for a no.
+// answer also returns the outcome for metrics. tofu-controller takes a status other than 200 for a
+// refusal.
 func (p *planReviewer) answer(w http.ResponseWriter, r *http.Request) (code int, outcome string, answer tfplan.Answer) {
 	if r.ContentLength > maxQuestionSize {
 		return http.StatusRequestEntityTooLarge, "too-large", questionTooLarge
@@ -67,9 +63,9 @@ func (p *planReviewer) answer(w http.ResponseWriter, r *http.Request) (code int,
 	if err == nil {
 		select {
 		case p.one <- struct{}{}:
+			defer func() { <-p.one }() // even if reading what anybody may send panics
 			answer, err = tfplan.AnswerQuestion(body)
-			<-p.one
-		case <-r.Context().Done(): // the client has gone
+		case <-r.Context().Done():
 			err = r.Context().Err()
 		}
 	}

@@ -9,23 +9,18 @@ import (
 )
 
 const (
-	// maxEventAge is the age from which an event is refused. Flux sends its events when they
-	// happen and stops retrying after some minutes: an older one was recorded and
-	// replayed, and may report as ready what no longer is.
+	// maxEventAge rejects replayed events, which may report a state that has passed. Flux stops
+	// retrying after minutes.
 	maxEventAge = 24 * time.Hour
-	// maxClockSkew is how far the clock of a cluster may be ahead of ours. Such an event counts
-	// from now.
+	// maxClockSkew is how far a cluster's clock may be ahead. Such an event counts from now.
 	maxClockSkew = 10 * time.Minute
 )
 
-// reporter is what differs between the tools by which clusters report.
 type reporter struct {
 	name           string
 	readCredential func(http.Header) (credential, bool)
-	// parse reads the report of a cluster that has proven its name, or, for Flux, of one that
-	// has not, and is "".
-	parse func(body []byte, cluster string) (observe.Event, error)
-	// notReport is the answer to a body that is none.
+	// parse reads a report; cluster is the proven name, or "" for Flux with the shared secret.
+	parse     func(body []byte, cluster string) (observe.Event, error)
 	notReport response
 }
 
@@ -34,12 +29,11 @@ var (
 	argoCDReporter = reporter{"argocd", readToken("Authorization", "Bearer "), observe.ParseArgoCD, notArgoCDEvent}
 )
 
-// IsRefusal reports whether an error says that a report does not count.
+// IsRefusal reports whether an error means that a report does not count.
 func IsRefusal(err error) bool {
 	return errors.Is(err, observe.ErrNameProven) || errors.Is(err, observe.ErrContested) || errors.Is(err, observe.ErrRenamed)
 }
 
-// serveReport answers a cluster that proves its name with its own key.
 func (p *receiver) serveReport(w http.ResponseWriter, r *http.Request) {
 	cluster := r.PathValue("cluster")
 	var keys []string
@@ -59,10 +53,9 @@ func (p *receiver) serveReport(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerReport answers a report: of a cluster that has one of the keys, or, if that is "", of one that
-// knows one of the secrets of all clusters.
+// answerReport authenticates a cluster by its keys, or by the shared secrets if cluster is "".
 func (p *receiver) answerReport(w http.ResponseWriter, r *http.Request, by reporter, cluster string, secrets []string, err error) {
-	w.Header().Set("Connection", "close") // senders make a client for each event, and leave its connection open
+	w.Header().Set("Connection", "close") // senders open a connection per event and leave it open
 	known := authentication{by.readCredential, secrets, err, maxReportSize, reportTooLarge, notSetUp}
 	if cluster != "" {
 		known.notSetUp = noClusterKeys
@@ -74,7 +67,6 @@ func (p *receiver) answerReport(w http.ResponseWriter, r *http.Request, by repor
 	p.finish(w, by.name, cluster, a)
 }
 
-// finish counts what has become of a report, and answers it.
 func (p *receiver) finish(w http.ResponseWriter, sender, cluster string, a response) {
 	p.options.Observe(sender, a.outcome)
 	if a.outcome == unauthorized.outcome {
@@ -86,10 +78,9 @@ func (p *receiver) finish(w http.ResponseWriter, sender, cluster string, a respo
 	a.writeTo(w)
 }
 
-// handleReport handles a report whose sender is authenticated.
 func (p *receiver) handleReport(by reporter, body []byte, cluster string) response {
 	now := p.options.Now()
-	if cluster != "" { // all clusters share the other secret
+	if cluster != "" { // the shared secret identifies no cluster
 		wait := p.rates.TakeToken(cluster, now)
 		if wait > 0 {
 			return tooMany(wait)
@@ -110,7 +101,7 @@ func (p *receiver) handleReport(by reporter, body []byte, cluster string) respon
 	case e.When.Sub(now) > maxClockSkew:
 		return eventInFuture
 	}
-	if e.When.After(now) { // or else it would hide the cluster's next event
+	if e.When.After(now) { // otherwise it would hide the cluster's next event
 		e.When = now
 	}
 	news, err := p.options.Report(e)

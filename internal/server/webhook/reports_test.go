@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 )
 
 const ledgerSecret = "0123456789abcdef0123456789abcdef"
@@ -20,21 +22,32 @@ const ledgerSecret = "0123456789abcdef0123456789abcdef"
 // fleetBox is a receiver for clusters with keys, whose reports go where the daemon's do.
 type fleetBox struct {
 	*box
-	t     *testing.T
-	inbox *observe.Inbox
-	keys  *observe.KeyRing
+	t       *testing.T
+	reports *recorder.Recorder
+	keys    *observe.KeyRing
+}
+
+// openReports opens what clusters report, which is nothing yet.
+func openReports(t *testing.T) *recorder.Recorder {
+	t.Helper()
+	known := recorder.Open(t.Context(), recorder.Options{Path: filepath.Join(t.TempDir(), "ledger.db"), Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler)})
+	if err := known.Check(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := known.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return known
 }
 
 func newFleetBox(t *testing.T) *fleetBox {
 	t.Helper()
-	inbox, err := observe.NewInbox(filepath.Join(t.TempDir(), "reports"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &fleetBox{&box{now: noon}, t, inbox, observe.NewKeyRing(func() ([]string, error) { return []string{ledgerSecret}, nil })}
+	b := &fleetBox{&box{now: noon}, t, openReports(t), observe.NewKeyRing(func() ([]string, error) { return []string{ledgerSecret}, nil })}
 	b.renew("none", ledger.Epoch{})
 	o := b.options(nil)
-	o.ClusterKeys, o.Report = b.keys.FindKeys, inbox.Add
+	o.ClusterKeys, o.Report = b.keys.FindKeys, b.reports.Add
 	b.Handler = New(o)
 	return b
 }
@@ -68,10 +81,10 @@ func (b *fleetBox) post(cluster, key, body string) int {
 	return w.Code
 }
 
-// known is what the inbox has, by cluster.
+// known is what was reported, by cluster.
 func (b *fleetBox) known(environment string) string {
 	var all []string
-	for _, r := range b.inbox.Reports(func(e observe.Event) (bool, bool) { return true, e.Environment == environment }) {
+	for _, r := range b.reports.Reports(func(e observe.Event) (bool, bool) { return true, e.Environment == environment }) {
 		all = append(all, r.Source+" "+string(r.Phase))
 	}
 	return strings.Join(all, ", ")
@@ -165,7 +178,7 @@ func TestKeysUnknown(t *testing.T) {
 	b := newFleetBox(t)
 	b.keys = observe.NewKeyRing(func() ([]string, error) { return []string{ledgerSecret}, nil })
 	o := b.options(nil)
-	o.ClusterKeys, o.Report = b.keys.FindKeys, b.inbox.Add
+	o.ClusterKeys, o.Report = b.keys.FindKeys, b.reports.Add
 	b.Handler = New(o)
 	event := fluxEvent(noon, "info", "prod", "")
 	if code := b.post("/east-1", b.key("east-1", 0), event); code != 503 || b.known("prod") != "" {

@@ -7,15 +7,13 @@ import (
 	"time"
 )
 
-// response is the outcome of a delivery.
 type response struct {
-	outcome    string // the word by which it is counted
+	outcome    string // for metrics
 	code       int
-	body       any           // a responseBody, or a planReceipt
-	retryAfter time.Duration // 0 if that does not matter
+	body       any           // a responseBody or planReceipt
+	retryAfter time.Duration // 0 to omit it
 }
 
-// responseBody is the body of an answer.
 type responseBody struct {
 	Message string `json:"message,omitempty"`
 	Error   string `json:"error,omitempty"`
@@ -74,13 +72,11 @@ var (
 		Error: "there is no such kind of webhook", Hint: "github, gitlab, gitea and flux are there; gitea is for Forgejo too"}}
 )
 
-// notPlan is the response to a body that has no plan.
 func notPlan(err error) response {
 	return response{outcome: "malformed", code: http.StatusBadRequest, body: responseBody{
 		Error: "the body is not a Terraform object with its plan: " + err.Error(), Hint: "https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/from-cloudknit.md#see-plans-on-the-page has what to send"}}
 }
 
-// tooMany is the response to a cluster that has to wait.
 func tooMany(wait time.Duration) response {
 	return response{outcome: "too-many", code: http.StatusTooManyRequests, retryAfter: wait, body: responseBody{
 		Error: "the cluster sends too many events", Hint: "send them again later; check whether its Alert selects more than it should"}}
@@ -98,5 +94,5 @@ func (a response) writeTo(w http.ResponseWriter) {
 	w.WriteHeader(a.code)
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
-	_ = out.Encode(a.body) // the client has gone
+	_ = out.Encode(a.body)
 }

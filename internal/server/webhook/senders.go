@@ -11,19 +11,17 @@ import (
 	"strings"
 )
 
-// sender is what differs between the kinds of senders. Of several headers the first that
-// is set counts.
+// sender describes a kind of sender. The first header that is set counts.
 type sender struct {
 	name            string
 	readCredential  func(http.Header) (credential, bool)
-	eventHeaders    []string // headers with the name of the event
-	deliveryHeaders []string // headers with an id that is another for each delivery
-	// parse returns the event and the URLs of its repository. The error is errOther if
-	// the event does not concern us; otherwise the payload is malformed.
+	eventHeaders    []string
+	deliveryHeaders []string // unique id of a delivery
+	// parse returns the event and its repository's URLs. The error is errIrrelevant for an
+	// irrelevant event; other errors mean a malformed payload.
 	parse func(name string, body []byte) (Event, []string, error)
 }
 
-// errIrrelevant is the error of an event that does not concern us.
 var errIrrelevant = errors.New("the event does not concern Fairlead")
 
 var forgeSenders = []sender{
@@ -32,21 +30,16 @@ var forgeSenders = []sender{
 		"gitea", readHMAC("X-Forgejo-Signature", "X-Gitea-Signature", "X-Hub-Signature-256"),
 		[]string{"X-Forgejo-Event", "X-Gitea-Event"}, []string{"X-Forgejo-Delivery", "X-Gitea-Delivery"}, parseGitHub,
 	},
-	// X-Gitlab-Webhook-UUID is that of the webhook, and not of a delivery, and
-	// X-Gitlab-Event-UUID that of a whole chain of events, so neither identifies a
-	// repeated delivery. GitLab names the event in the payload as well, which is more
-	// precise in system hooks.
+	// GitLab's X-Gitlab-Webhook-UUID is per webhook and X-Gitlab-Event-UUID per chain of events, so
+	// neither identifies a delivery. The payload names system hooks more precisely than a header.
 	{"gitlab", readToken("X-Gitlab-Token", ""), nil, []string{"Idempotency-Key"}, parseGitLab},
 }
 
-// credential proves that the sender knows a secret: it is a MAC of the body, or else a
-// digest of the secret.
 type credential struct{ mac, token []byte }
 
 func (p credential) isToken() bool { return p.mac == nil }
 
-// matchesAny reports whether the proof matches one of the secrets. Its run time depends on how
-// many there are, not on their content.
+// matchesAny's run time does not depend on the content of secrets.
 func (p credential) matchesAny(secrets []string, body []byte) bool {
 	good := 0
 	for _, secret := range secrets {
@@ -62,8 +55,7 @@ func (p credential) matchesAny(secrets []string, body []byte) bool {
 	return good == 1
 }
 
-// readHMAC reads a signature with HMAC-SHA-256 in hexadecimal digits, which may have
-// sha256= before them.
+// readHMAC reads a hexadecimal HMAC-SHA-256, with an optional prefix sha256=.
 func readHMAC(headers ...string) func(http.Header) (credential, bool) {
 	return func(header http.Header) (credential, bool) {
 		mac, err := hex.DecodeString(strings.TrimPrefix(firstHeader(header, headers), "sha256="))
@@ -71,8 +63,8 @@ func readHMAC(headers ...string) func(http.Header) (credential, bool) {
 	}
 }
 
-// readToken reads the secret itself, which a header has after a prefix. Its digest is compared,
-// because a comparison of texts reveals whether their lengths are equal.
+// readToken reads the secret itself after a prefix. Digests are compared, because comparing texts
+// reveals whether their lengths are equal.
 func readToken(name, prefix string) func(http.Header) (credential, bool) {
 	return func(header http.Header) (credential, bool) {
 		value, ok := strings.CutPrefix(header.Get(name), prefix)
@@ -81,10 +73,9 @@ func readToken(name, prefix string) func(http.Header) (credential, bool) {
 	}
 }
 
-// maxReferenceLength bounds the names of references, in bytes.
 const maxReferenceLength = 1024
 
-// fullReference returns the full name of a reference; a short one is a branch's.
+// fullReference treats a short name as a branch.
 func fullReference(name string) string {
 	switch {
 	case name == "" || len(name) > maxReferenceLength:
@@ -97,7 +88,7 @@ func fullReference(name string) string {
 
 var safeWordPattern = regexp.MustCompile(`^[a-z_-]{1,40}$`)
 
-// safeWord returns s if it is a word as forges use them, and "" otherwise.
+// safeWord returns "" for text other than a forge's word.
 func safeWord(s string) string {
 	if safeWordPattern.MatchString(s) {
 		return s

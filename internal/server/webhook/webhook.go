@@ -1,18 +1,16 @@
-// Package webhook receives the webhooks of forges and the events of clusters, and wakes
-// the loop for them; and answers tofu-controller whether a plan is the one that was approved.
+// Package webhook receives webhooks of forges and events of clusters, and wakes the loop. It also
+// answers tofu-controller whether a plan is the approved one.
 //
-// What the package keeps true: a delivery of a forge is a hint and decides nothing. It
-// only makes the loop poll a repository now instead of at the next poll; what the loop
-// does then follows from the repository, never from the payload. So a delivery that is
-// missed, forged or repeated costs at most one poll. An event of a cluster is handed on
-// as that cluster's report, unless it is too old. A sender that does not know the secret
-// causes nothing: the signature is checked before the payload is parsed, a missing one
-// is answered like a wrong one, and secrets are compared in constant time. A delivery
-// wakes the loop once, however often it arrives, and an event that says the same as the
-// one before does not. What is read and what is remembered is
-// bounded. There is no clock and no network in here. A question about a plan needs no
-// secret: its answer says nothing but what follows from the question, and nothing comes of it. Only a
-// plan that a cluster sends with its key is handed on, as what that cluster has planned.
+// What the package keeps true:
+//   - A forge's delivery is a hint: it only causes a poll now instead of later. So a
+//     missed, forged or repeated delivery costs at most one poll.
+//   - A cluster's event is passed on as that cluster's report, unless it is too old.
+//   - Signatures are checked before parsing, in constant time; a missing one is
+//     answered like a wrong one.
+//   - A delivery wakes the loop once, and an event only if it is news.
+//   - Memory is bounded. There is no clock and no network.
+//   - A plan query needs no secret: its answer follows only from the query, which has
+//     no effect. Only a plan sent with a cluster's key is passed on.
 package webhook
 
 import (
@@ -21,6 +19,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -29,13 +28,12 @@ import (
 )
 
 const (
-	// maxBodySize is the size, in bytes, that a body must stay under. GitHub caps payloads at 25 MB.
+	// maxBodySize is GitHub's limit, in bytes.
 	maxBodySize = 25_000_000
-	// maxReportSize is that of what clusters send. Flux caps the message of an event at 39,000
-	// characters.
+	// maxReportSize bounds clusters' bodies. Flux limits an event's message to 39,000 characters.
 	maxReportSize = 1 << 20
-	// burst is how many events of a cluster with a key may come at once, as they do in a rollout, and
-	// refill how long it takes until there may be one more.
+	// burst is the number of events of a cluster at once, as in a rollout; refill is the time until
+	// another one.
 	burst  = 1000
 	refill = 100 * time.Millisecond
 )
@@ -45,66 +43,61 @@ type Kind string
 
 // The kinds of events.
 const (
-	Push   Kind = "push"   // a branch or tag was pushed, made or deleted
-	Pull   Kind = "pull"   // a pull request was opened, changed, closed or merged
-	Review Kind = "review" // a pull request was reviewed or commented on
-	Check  Kind = "check"  // a check or a pipeline changed
-	Status Kind = "status" // a commit got a status
-	Report Kind = "report" // a cluster reported what it runs
+	Push   Kind = "push"
+	Pull   Kind = "pull"
+	Review Kind = "review"
+	Check  Kind = "check"
+	Status Kind = "status"
+	Report Kind = "report"
 )
 
-// Event is what a delivery claims to have happened. It is untrusted text.
+// Event is the claim of a delivery. It is untrusted.
 type Event struct {
 	Kind Kind
-	// Repo is the repository, normalized by [giturl.Normalize] and accepted by Known; ""
-	// for a Report.
+	// Repo is normalized by [giturl.Normalize] and accepted by Known; "" for a Report.
 	Repo string
-	// Ref is the full name of a reference, such as refs/heads/main: the one that was
-	// pushed or checked, or the target of a pull request. "" if the payload has none.
-	Ref string
-	// Number is that of the pull request, or 0.
+	// Ref is the full name of the pushed or checked reference, or of a pull request's target; "" if
+	// unknown.
+	Ref    string
 	Number int
-	// Action is a word, or "". For Pull it is opened, reopened, edited, synchronize
-	// (new commits), ready_for_review, converted_to_draft, closed or merged, whatever
-	// the forge calls it; for other kinds it is the forge's own word.
+	// Action is a word, or "". For Pull it is opened, reopened, edited, synchronize (new commits),
+	// ready_for_review, converted_to_draft, closed or merged; for other kinds it is the forge's
+	// word.
 	Action string
 }
 
-// Options configures a receiver. Only ClusterKeys, Report and Observe may be left out.
+// Options configures a receiver. Only ClusterKeys, Report, Plan, Observe and Refuse are optional.
 type Options struct {
-	// Secrets returns the secrets of a kind of forge ("github", "gitlab", "gitea"), or of
-	// "flux"; a delivery that is signed with one of them is accepted. It is called for
-	// each delivery, so that secrets can be rotated. If there are none, or only empty
-	// ones, this kind is not set up.
+	// Secrets returns the accepted secrets of "github", "gitlab", "gitea" or "flux". It is called
+	// for each delivery, to permit rotation. Without a secret, the kind is not set up.
 	Secrets func(forge string) ([]string, error)
-	// Known reports whether the loop reads or writes a repository, whose URL is
-	// normalized by [giturl.Normalize].
+	// Known reports whether the loop uses a repository, normalized by [giturl.Normalize].
 	Known func(repo string) bool
-	// Wake is called at most once for a delivery. It must not block.
+	// Wake is called at most once per delivery. It must not block.
 	Wake func(Event)
-	// ClusterKeys returns the keys with which a cluster proves its name at a time; none if clusters
-	// have none, and nil likewise. It is called for each report, with the name that its address has.
+	// ClusterKeys returns a cluster's valid keys, or nil. It is called for each report, with the
+	// name in its address.
 	ClusterKeys func(cluster string, now time.Time) ([]string, error)
-	// Report is called for each event of a cluster, however often it arrives, and returns
-	// whether it is news: only then Wake is called. The error is one of [IsRefusal], or is nil. nil
-	// means that clusters cannot report.
+	// Report is called for each cluster event and returns whether it is news; only then Wake is
+	// called. The error satisfies [IsRefusal]. nil disables reports.
 	Report func(observe.Event) (news bool, err error)
-	// Plan is called for each plan that a cluster sends with its key, and returns whether it is kept; nil means
-	// that clusters cannot send plans.
+	// Plan is called for each plan with a cluster's key, and returns whether it is kept. nil
+	// disables plans.
 	Plan func(cluster string, r tfplan.Report) (kept bool)
-	// Now is the clock by which deliveries are forgotten, and events are too old.
-	Now func() time.Time
-	// Observe counts a delivery: the kind of forge, flux or argocd, and woken, seen, ping, ignored,
-	// unknown-repository, unauthorized, unproven, contested, renamed, too-large, too-many, malformed, not-set-up or failed.
+	// Costs reads the costs of plans; nil for Infracost.
+	Costs *cost.Expression
+	Now   func() time.Time
+	// Observe counts a delivery by sender and outcome: woken, seen, ping, ignored,
+	// unknown-repository, unauthorized, unproven, contested, renamed, too-large, too-many,
+	// malformed, not-set-up or failed; for plans also passed or refused.
 	Observe func(forge, outcome string)
-	// Refuse counts a report under the name of a cluster whose key was missing or wrong; "" for one of
-	// the secret of all clusters. It may be nil.
+	// Refuse counts a report with a wrong or missing key, by cluster ("" for the shared secret).
 	Refuse func(cluster string)
 }
 
-// New returns the handler of POST /webhooks/github, /webhooks/gitlab, /webhooks/gitea
-// (Forgejo too) and /webhooks/flux, and of /webhooks/flux/CLUSTER, /webhooks/argocd/CLUSTER and /webhooks/plans/CLUSTER. It is
-// safe for concurrent use.
+// New returns the handler of POST /webhooks/github, /webhooks/gitlab, /webhooks/gitea (also
+// Forgejo) and /webhooks/flux, and of /webhooks/flux/CLUSTER, /webhooks/argocd/CLUSTER and
+// /webhooks/plans/CLUSTER. It is safe for concurrent use.
 func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string, string) {}
@@ -119,13 +112,12 @@ func New(o Options) http.Handler {
 	return mux
 }
 
-// receiver authenticates deliveries and hands them on.
 type receiver struct {
 	options    Options
 	deliveries *deliveryLog
 	room       *intake.Room
-	rates      *intake.Rates // of events with the key of a cluster
-	plans      chan struct{} // has an element while a plan is read: that takes much memory
+	rates      *intake.Rates // of events with a cluster's key
+	plans      chan struct{} // one plan at a time: it takes much memory
 }
 
 func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
@@ -149,20 +141,18 @@ func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
 	p.answerReport(w, r, fluxReporter, "", secrets, err)
 }
 
-// authentication is what a sender has to know, and how much it may send.
 type authentication struct {
 	readCredential     func(http.Header) (credential, bool)
 	secrets            []string
-	err                error // why the secrets are not known; nil if they are
+	err                error
 	maxSize            int64
 	tooLarge, notSetUp response
 }
 
-// authenticate checks that the sender knows a secret, and then has the body handled. What the
-// header alone shows to be wrong is refused before the body is read.
+// authenticate checks the sender before calling handle, by the header alone if possible.
 func (p *receiver) authenticate(w http.ResponseWriter, r *http.Request, by authentication, handle func(body []byte) response) response {
 	proof, proven := by.readCredential(r.Header)
-	secrets := slices.DeleteFunc(slices.Clone(by.secrets), func(s string) bool { return s == "" }) // an empty secret is no secret
+	secrets := slices.DeleteFunc(slices.Clone(by.secrets), func(s string) bool { return s == "" }) // an empty secret is not a secret
 	switch {
 	case errors.Is(by.err, ledger.ErrClusterName):
 		return unauthorized
@@ -191,7 +181,6 @@ func (p *receiver) authenticate(w http.ResponseWriter, r *http.Request, by authe
 	return handle(body)
 }
 
-// handleDelivery handles a delivery whose sender knows the secret.
 func (p *receiver) handleDelivery(f sender, header http.Header, body []byte) response {
 	name := firstHeader(header, f.eventHeaders)
 	if name == "ping" {
@@ -204,7 +193,7 @@ func (p *receiver) handleDelivery(f sender, header http.Header, body []byte) res
 	case err != nil:
 		return malformed
 	}
-	// A forge names a repository by several URLs, and the control plane may use any.
+	// A forge has several URLs for a repository; the control plane may use any.
 	for _, url := range urls {
 		if repo := giturl.Normalize(url); event.Repo == "" && p.options.Known(repo) {
 			event.Repo = repo
@@ -220,7 +209,6 @@ func (p *receiver) handleDelivery(f sender, header http.Header, body []byte) res
 	return woken
 }
 
-// firstHeader returns the value of the first of the headers that is set.
 func firstHeader(header http.Header, names []string) string {
 	for _, name := range names {
 		if value := header.Get(name); value != "" {

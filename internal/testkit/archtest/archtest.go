@@ -26,10 +26,11 @@ type house struct {
 	goroutineOwners allowances
 	panics, clocks  allowances
 	searched        allowances
+	ratchets        ratchets
 }
 
 // ourHouse is what this module is measured by.
-var ourHouse = house{folders, limits, goroutineOwners, panics, clocks, searched}
+var ourHouse = house{folders, limits, goroutineOwners, panics, clocks, searched, ourRatchets}
 
 // A rule looks at the whole source and says what is wrong.
 type rule struct {
@@ -45,6 +46,9 @@ var rules = []rule{
 	{"goroutines", checkGoroutines},
 	{"context", checkContext},
 	{"sizes", checkSizes},
+	{"methods", checkMethods},
+	{"importers", checkImporters},
+	{"words", checkWords},
 	{"names", checkNames},
 	{"searchable", checkSearchable},
 	{"statements", checkStatements},

@@ -15,6 +15,7 @@ var goroutineOwners = allowances{
 	"internal/server/daemon/daemon.go: runUntilDone":            "the window is open while the loop runs",
 	"internal/reconcile/loop/pullevents.go: Loop.beginRecall":   "after a start, forges are asked for the last pull requests beside the cycles, and the end of Run waits for that",
 	"internal/server/web/past.go: pastWork.start":               "the past is rendered again beside the requests that wait for it, two at a time, and ends with its timeout",
+	"internal/server/web/refreshed.go: refreshed.start":         "history and forecast are read beside the requests that wait for them, one at a time, and end with their timeouts",
 	"internal/server/web/serve.go: serveUntilDone":              "serves until it is told to end, and waits for that",
 	"internal/testkit/giteatest/process.go: Server.run":         "the server of a test, which the end of the test waits for",
 	"internal/testkit/pgtest/server.go: server.begin":           "the server of the tests of a package, whose end pgtest.Run waits for",

@@ -51,6 +51,7 @@ var foreign = allowances{
 	"internal/reconcile/observe/event.go: ":                                  "Flux",
 	"internal/reconcile/observe/flux.go: fluxEvent.isTakenBack":              "Flux",
 	"internal/reconcile/observe/flux.go: fluxEvent.rolloutPhase":             "Flux",
+	"internal/reconcile/promoter/laneproof.go: laneProof.judge":              "Flux",
 	"internal/reconcile/preview/preview.go: Previewer.reportUnread":          "a Git server",
 	"internal/render/kustomize.go: ":                                         "a template, and YAML",
 	"internal/render/mistake.go: ":                                           "text/template",

@@ -6,11 +6,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// sizes are the most lines that a file and a function may have, and how many of a
-// hundred functions may be named by one word; tests are not counted.
-type sizes struct{ file, function, oneWord int }
+// sizes are the most lines that a file and a function may have, the most methods of a type, and how
+// many of a hundred functions may be named by one word; tests are not counted.
+type sizes struct{ file, function, methods, oneWord int }
 
-var limits = sizes{file: 500, function: 80, oneWord: 12}
+var limits = sizes{file: 500, function: 80, methods: 40, oneWord: 12}
 
 // checkSizes reports files and functions that have grown too large to be read in
 // one go.

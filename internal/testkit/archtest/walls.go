@@ -18,7 +18,7 @@ var walls = []wall{
 	{"github.com/google/go-github", "internal/forge/github", ""},
 	{"gitlab.com/gitlab-org/api/client-go", "internal/forge/gitlab", ""},
 	{"code.gitea.io/sdk", "internal/forge/gitea", ""},
-	{"k8s.io/client-go", "internal/agent", ""},
+	{"k8s.io/client-go", "internal/config/kubeclient", ""},
 	{"github.com/prometheus/client_golang", "internal/reconcile/metrics", ""},
 }
 

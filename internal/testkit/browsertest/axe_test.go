@@ -69,7 +69,7 @@ func TestCheckedPages(t *testing.T) {
 		}
 		kinds++
 		kind := regexp.MustCompile("^" + regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "[^/]+") + "$")
-		isChecked := slices.ContainsFunc(slices.Concat(pages, fleetPages, peoplePages, stackPages), func(checked string) bool {
+		isChecked := slices.ContainsFunc(slices.Concat(pages, fleetPages, peoplePages, stackPages, []string{clustersPage}), func(checked string) bool {
 			u, err := url.Parse(checked)
 			return err == nil && kind.MatchString(u.Path)
 		})

@@ -20,6 +20,9 @@ var (
 	inline       = regexp.MustCompile(`<[a-z][^>]* (style|on[a-z]+)=`)
 )
 
+// beforeMerge matches what a page says of a time at which nothing was merged yet.
+var beforeMerge = regexp.MustCompile(`nothing was merged before that|Nothing is known of any environment at`)
+
 // crawl follows all links within the site: each leads to something; a page has one heading, a title of its
 // own, and no inline style or script. It returns the addresses.
 func crawl(t *testing.T, root string) (seen map[string]bool) {
@@ -29,6 +32,9 @@ func crawl(t *testing.T, root string) (seen map[string]bool) {
 	for queue := []string{root + "/"}; len(queue) > 0 && len(seen) < maxCrawled; queue = queue[1:] {
 		address := queue[0]
 		answer, body := fetch(t, address)
+		if answer.StatusCode == http.StatusNotFound && strings.Contains(address, "at=") && beforeMerge.MatchString(body) {
+			continue // it says that nothing was merged then, and links to now
+		}
 		if answer.StatusCode != http.StatusOK {
 			t.Errorf("%s answers %d:\n%s", address, answer.StatusCode, body)
 		}

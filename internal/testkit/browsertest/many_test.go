@@ -56,7 +56,7 @@ func TestMany(t *testing.T) {
 			w.keepPicture(fmt.Sprintf("many-%d-%d-%v.png", i, v.Width, v.Dark))
 		}
 		w.Visit(server.URL + "/")
-		w.WaitFor("main", "and 11 more") // that need the same
+		w.WaitFor("main", "And 27 more") // those that need attention are among the others
 		w.Visit(server.URL + "/commits")
 		w.WaitFor("main", "1 to 12 of 67 environments")
 		w.Visit(server.URL + "/cluster-types/small")

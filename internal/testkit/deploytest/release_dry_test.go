@@ -69,7 +69,7 @@ func TestReleaseDryRun(t *testing.T) {
 	dir := newRelease(t)
 	var printed strings.Builder
 	for _, step := range [][]string{
-		{"check", "v0.1.0"}, {"tools"}, {"archives", "v0.1.0"},
+		{"check", "v0.1.0"}, {"tools"}, {"archives", "v0.1.0"}, {"plugin", "v0.1.0"},
 		{"image", "v0.1.0", image}, {"manifests", "v0.1.0", image, manifests},
 		{"agent-image", "v0.1.0", agentImage}, {"agent-manifests", "v0.1.0", agentImage, agentManifests},
 		{"chart", "v0.1.0", image, charts}, {"agent-chart", "v0.1.0", agentImage, charts},
@@ -97,6 +97,7 @@ func TestReleaseDryRun(t *testing.T) {
 			t.Errorf("nothing runs %q:\n%s", want, printed.String())
 		}
 	}
+	checkPlugin(t, filepath.Join(dir, "dist/flux-plugin.yaml"))
 	checkManifests(t, filepath.Join(dir, "dist/manifests.tar.gz"), image)
 	checkManifests(t, filepath.Join(dir, "dist/agent-manifests.tar.gz"), agentImage)
 	for step, place := range map[string]string{"manifests": manifests, "chart": charts} {
@@ -113,6 +114,34 @@ func TestReleaseDryRun(t *testing.T) {
 	}
 	checkChart(t, filepath.Join(dir, "dist/chart.tgz"), "fairlead", image, "")
 	checkChart(t, filepath.Join(dir, "dist/agent-chart.tgz"), "fairlead-agent", agentImage, agentValues)
+}
+
+// checkPlugin reads the manifest of the plugin of flux as Flux's RFC-0013 has it.
+func checkPlugin(t *testing.T, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plugin struct {
+		APIVersion, Kind, Name, Description, Homepage, Source, Bin string
+		Versions                                                   []struct {
+			Version   string
+			Platforms []struct{ OS, Arch, URL, Checksum, ExtractPath string }
+		}
+	}
+	if err := yaml.UnmarshalStrict(data, &plugin); err != nil {
+		t.Fatalf("%v\n%s", err, data)
+	}
+	if plugin.APIVersion != "cli.fluxcd.io/v1beta1" || plugin.Bin != "flux-fairlead" || len(plugin.Versions) != 1 || len(plugin.Versions[0].Platforms) != 2 {
+		t.Fatalf("the manifest is\n%s", data)
+	}
+	for _, p := range plugin.Versions[0].Platforms {
+		if !strings.HasPrefix(p.URL, "https://github.com/fairlead-io/fairlead/releases/download/v0.1.0/fairlead_0.1.0_"+p.OS+"_"+p.Arch+".") ||
+			!regexp.MustCompile("^sha256:[0-9a-f]{64}$").MatchString(p.Checksum) || (p.ExtractPath == "fairlead.exe") != (p.OS == "windows") {
+			t.Errorf("a platform is %+v", p)
+		}
+	}
 }
 
 // checkChart unpacks a chart that is published, and renders it as its user does.
@@ -241,7 +270,7 @@ func TestReleaseWorkflow(t *testing.T) {
 			attested++
 		}
 	}
-	if !slices.Equal(steps, []string{"check", "tools", "archives", "image", "manifests", "agent-image", "agent-manifests", "chart", "agent-chart"}) || attested != 7 {
+	if !slices.Equal(steps, []string{"check", "tools", "archives", "plugin", "image", "manifests", "agent-image", "agent-manifests", "chart", "agent-chart"}) || attested != 7 {
 		t.Errorf("the steps are %q, and %d of what they publish is attested", steps, attested)
 	}
 }

@@ -1,6 +1,7 @@
 package docstest
 
 import (
+	stdcmp "cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -170,18 +171,16 @@ func wrap(text string) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
+// apiPage is short: what an address answers, field by field, is in the description that the daemon serves.
 func apiPage(t *testing.T) string {
 	t.Helper()
+	type parameter struct{ Name, In, Description string }
 	var api struct {
 		Info  struct{ Description string }
 		Paths map[string]map[string]struct {
-			Summary, Description string
-			Parameters           []struct {
-				Name, In, Description string
-			}
-			Responses map[string]struct{ Ref, Description string }
+			Summary    string
+			Parameters []parameter
 		}
-		Components struct{ Schemas map[string]*jsonSchema }
 	}
 	if err := json.Unmarshal([]byte(readFile(t, "internal/server/web/openapi.json")), &api); err != nil {
 		t.Fatal(err)
@@ -189,40 +188,40 @@ func apiPage(t *testing.T) string {
 	if len(api.Paths) < 8 {
 		t.Fatalf("there are %d paths", len(api.Paths))
 	}
-	var b strings.Builder
-	b.WriteString("# HTTP API\n\n" +
-		wrap("After reading this page you can ask the daemon for everything that its page shows, and wake it. "+
-			"It is made from the OpenAPI description that the daemon serves at `/api/v1/openapi.json`. "+api.Info.Description) +
-		"\n\n## Addresses\n")
+	var answers, others strings.Builder
+	described := map[string]map[string]int{} // by name: how many addresses have a parameter with a description
 	for _, address := range slices.Sorted(maps.Keys(api.Paths)) {
 		for _, method := range slices.Sorted(maps.Keys(api.Paths[address])) {
-			one := api.Paths[address][method]
-			fmt.Fprintf(&b, "\n### %s %s\n\n%s.\n", strings.ToUpper(method), address, wrap(one.Summary))
-			if one.Description != "" {
-				b.WriteString("\n" + wrap(one.Description) + "\n")
-			}
-			b.WriteString("\n| | |\n|---|---|\n")
+			one, names := api.Paths[address][method], []string{}
 			for _, p := range one.Parameters {
-				fmt.Fprintf(&b, "| `%s` (%s) | %s |\n", p.Name, p.In, cell(p.Description))
-			}
-			for _, code := range slices.Sorted(maps.Keys(one.Responses)) {
-				if text := one.Responses[code].Description; text != "" {
-					fmt.Fprintf(&b, "| %s | %s |\n", code, cell(text))
+				if p.In == "path" {
+					continue
 				}
+				names = append(names, "`"+p.Name+"`")
+				if described[p.Name] == nil {
+					described[p.Name] = map[string]int{}
+				}
+				described[p.Name][p.Description]++
 			}
+			b := &others
+			if strings.HasPrefix(address, "/api/") {
+				b = &answers
+			}
+			fmt.Fprintf(b, "| `%s %s` | %s | %s |\n", strings.ToUpper(method), address, cell(one.Summary), strings.Join(names, ", "))
 		}
 	}
-	b.WriteString("\nEvery address answers 405 to a method that it does not have.\n\n## Objects\n")
-	for _, name := range slices.Sorted(maps.Keys(api.Components.Schemas)) {
-		s := api.Components.Schemas[name]
-		fmt.Fprintf(&b, "\n### %s\n", name)
-		if s.Description != "" {
-			b.WriteString("\n" + wrap(s.Description) + "\n")
-		}
-		if len(s.Properties) > 0 {
-			b.WriteString(fieldsHead)
-			s.writeFields(&b, "")
-		}
+	const head = "\n| address | | parameters |\n|---|---|---|\n"
+	var b strings.Builder
+	b.WriteString("# HTTP API\n\n" +
+		wrap("After reading this page you know the addresses at which the daemon answers. The daemon serves their OpenAPI description, with every field of every answer, at `/api/v1/openapi.json`. "+api.Info.Description) +
+		"\n\n" + wrap("An answer has an `ETag`; with `If-None-Match` it is 304 while nothing has changed. 202 means that the past is still rendered: ask again. "+
+		"400 names the parameter that cannot be read, 404 what does not exist. Every address answers 405 to a method that it does not have.") +
+		"\n\n## Answers\n" + head + answers.String() + "\n## Pages and other addresses\n" + head + others.String() + "\n## Parameters\n\n| name | |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(described)) {
+		texts := slices.SortedFunc(maps.Keys(described[name]), func(x, y string) int {
+			return stdcmp.Or(described[name][y]-described[name][x], strings.Compare(x, y))
+		})
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, cell(texts[0]))
 	}
 	return b.String()
 }

@@ -10,34 +10,37 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli"
 )
 
-// helpIntro is how the page of help texts begins.
-const helpIntro = `# Help texts
+// helpBlock is where a page has what a command prints with --help, folded. What is between the comments is generated.
+var helpBlock = regexp.MustCompile(`(?s)<!-- help: fairlead(?: ([a-z -]+?))? -->\n.*?<!-- /help -->`)
 
-This page has what each command prints with ` + "`--help`" + `: its flags, defaults and examples. The
-program writes it (` + "`go test ./internal/testkit/docstest -update`" + `); do not edit it by hand.
-[Commands](cli.md) explains the commands, with what they print.
-`
-
-// TestHelpPage: docs/reference/help.md has the help text of every command.
+// TestHelpPage: docs/reference/cli.md has the help text of every command, once.
 func TestHelpPage(t *testing.T) {
-	var page strings.Builder
-	page.WriteString(helpIntro)
-	commands := 0
-	var write func(command []string)
-	write = func(command []string) {
-		text := readHelp(t, command)
-		page.WriteString("\n## " + strings.Join(append([]string{"fairlead"}, command...), " ") + "\n\n```text\n" + text + "```\n")
-		commands++
-		for _, name := range listSubcommands(text) {
-			write(append(command[:len(command):len(command)], name))
+	const page = "docs/reference/cli.md"
+	missing := map[string]bool{}
+	var find func(command []string)
+	find = func(command []string) {
+		missing[strings.Join(command, " ")] = true
+		for _, name := range listSubcommands(readHelp(t, command)) {
+			find(append(command[:len(command):len(command)], name))
 		}
 	}
-	write(nil)
-	// internal/cli compares the headings with the command tree.
-	if commands < 35 {
-		t.Errorf("%d commands were found", commands)
+	find(nil)
+	if len(missing) < 35 {
+		t.Errorf("%d commands were found", len(missing))
 	}
-	checkPage(t, "docs/reference/help.md", page.String())
+	checkPage(t, page, helpBlock.ReplaceAllStringFunc(readFile(t, page), func(block string) string {
+		command := helpBlock.FindStringSubmatch(block)[1]
+		if !missing[command] {
+			t.Errorf("%s has the help of %q twice, or there is no such command", page, command)
+			return block
+		}
+		delete(missing, command)
+		name := strings.TrimSpace("fairlead " + command)
+		return "<!-- help: " + name + " -->\n<details><summary><code>" + name + " --help</code></summary>\n\n```text\n" + readHelp(t, strings.Fields(command)) + "```\n\n</details>\n<!-- /help -->"
+	}))
+	for command := range missing {
+		t.Errorf("%s has no line <!-- help: fairlead %s -->, followed by <!-- /help -->", page, command)
+	}
 }
 
 // readHelp returns what a command prints with --help.

@@ -26,8 +26,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -40,7 +42,36 @@ var start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 // the environment says otherwise (GIT_AUTHOR_…, GIT_COMMITTER_…).
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	return strings.TrimSpace(mustRun(t, dir, nil, "", args...))
+	question, isLasting := lastingQuestion(args)
+	if answer, known := lastingAnswers.Load(question); isLasting && known {
+		return answer.(string)
+	}
+	answer := strings.TrimSpace(mustRun(t, dir, nil, "", args...))
+	if isLasting {
+		lastingAnswers.Store(question, answer)
+	}
+	return answer
+}
+
+// lastingAnswers are by question. Tests make the same commits again and again, and a start of git takes longer than
+// most of what they test.
+var lastingAnswers sync.Map
+
+var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// lastingQuestion returns the text of a question that has one answer for ever, in each repository that has the commits.
+func lastingQuestion(args []string) (string, bool) {
+	var commits []string
+	switch args[0] {
+	case "merge-base", "merge-tree":
+		commits = args[1:]
+	case "rev-list":
+		if len(args) == 3 && args[1] == "--count" {
+			commits = strings.SplitN(args[2], "..", 2)
+		}
+	}
+	isName := func(arg string) bool { return !commitID.MatchString(arg) }
+	return strings.Join(args, " "), len(commits) > 1 && !slices.ContainsFunc(commits, isName)
 }
 
 // mustRun runs git with more environment and an input, and returns all that it printed.

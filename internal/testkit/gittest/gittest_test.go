@@ -103,6 +103,65 @@ func TestFilesAreExact(t *testing.T) {
 	equal(t, "files after removal", len(Files(t, w.Dir, w.Commit("fewer"))), len(want)-1)
 }
 
+// TestCommitTo: a commit that is made without git is the one that git makes.
+func TestCommitTo(t *testing.T) {
+	s := Serve(t)
+	var ids [2][]string
+	for i, name := range []string{"by-git", "inside"} {
+		s.Create(name)
+		commit := func(branch, message string, files map[string]string) string {
+			return s.CommitTo(t, name, branch, message, files)
+		}
+		if name == "by-git" {
+			w := s.Work(t, name)
+			commit = func(branch, message string, files map[string]string) string {
+				if _, ok := Refs(t, s.Dir(name))["refs/heads/main"]; ok {
+					w.Pull("main")
+				}
+				Git(t, w.Dir, "checkout", "-qB", branch)
+				for path, text := range files {
+					w.Write(path, text)
+				}
+				id := w.Commit(message)
+				w.Push("+" + branch)
+				return id
+			}
+		}
+		ids[i] = append(ids[i], commit("main", "first", map[string]string{"b": "1\n", "a": "2\n"}))
+		ids[i] = append(ids[i], commit("other", "change", map[string]string{"b": "3\n", "c": ""}))
+		ids[i] = append(ids[i], commit("main", "more\n\nWhy.", map[string]string{"b": "3\n"}))
+		Git(t, s.Dir(name), "fsck", "--strict")
+		equal(t, "refs", len(Refs(t, s.Dir(name))), 2)
+	}
+	equal(t, "commits", ids[1], ids[0])
+}
+
+// TestLastingQuestions: an answer is kept only of what names whole commits, and nothing that can move.
+func TestLastingQuestions(t *testing.T) {
+	a, b := strings.Repeat("a", 40), strings.Repeat("b", 40)
+	for question, want := range map[string]bool{
+		"merge-base " + a + " " + b: true, "merge-tree " + a + " " + a + " " + b: true, "rev-list --count " + a + ".." + b: true,
+		"merge-base main " + b: false, "merge-tree --write-tree " + a + " " + b: false, "rev-list --count main.." + b: false, "rev-list --count " + a: false,
+		"rev-list --branches": false, "merge-base " + a: false, "rev-parse " + a + " " + b: false, "merge-base " + a[:39] + " " + b: false,
+	} {
+		if _, got := lastingQuestion(strings.Fields(question)); got != want {
+			t.Errorf("%s: %v", question, got)
+		}
+	}
+	s := Serve(t)
+	s.Create("cp")
+	w := s.Work(t, "cp")
+	w.Write("a", "1")
+	first := w.Commit("first")
+	w.Write("a", "2")
+	second := w.Commit("second")
+	for range 2 {
+		equal(t, "commits between", Git(t, w.Dir, "rev-list", "--count", first+".."+second), "1")
+		equal(t, "commits the other way", Git(t, w.Dir, "rev-list", "--count", second+".."+first), "0")
+		equal(t, "merge base", Git(t, w.Dir, "merge-base", first, second), first)
+	}
+}
+
 // noise returns a text that a pack cannot make smaller.
 func noise(size int) string {
 	text := make([]byte, size)

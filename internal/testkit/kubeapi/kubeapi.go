@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 )
 
@@ -66,6 +67,7 @@ func newServer(uid string) *Server {
 var resourceNames = map[string]string{
 	"Application": "applications", "BundleDeployment": "bundledeployments", "GitRepo": "gitrepos", "GitRepository": "gitrepositories",
 	"HelmRelease": "helmreleases", "Kustomization": "kustomizations", "OCIRepository": "ocirepositories", "Terraform": "terraforms",
+	"ClusterProfile": "clusterprofiles", "ManagedCluster": "managedclusters", "PlacementDecision": "placementdecisions", "Secret": "secrets",
 }
 
 // object is an object as it was put in.
@@ -79,14 +81,18 @@ type head struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Metadata   struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
+		Namespace string            `json:"namespace"`
+		Name      string            `json:"name"`
+		Labels    map[string]string `json:"labels"`
 	} `json:"metadata"`
 }
 
 // resource returns the resource that an object is of.
 func (h head) resource() string {
-	group, version, _ := strings.Cut(h.APIVersion, "/")
+	group, version, found := strings.Cut(h.APIVersion, "/")
+	if !found {
+		group, version = "", group
+	}
 	return resourceNames[h.Kind] + "." + version + "." + group
 }
 
@@ -133,7 +139,9 @@ func (s *Server) Delete(kind, namespace, name string) {
 }
 
 func (s *Server) remove(h head) {
-	s.objects[h.resource()] = slices.DeleteFunc(s.objects[h.resource()], func(o object) bool { return o.Metadata == h.Metadata })
+	s.objects[h.resource()] = slices.DeleteFunc(s.objects[h.resource()], func(o object) bool {
+		return o.Metadata.Namespace == h.Metadata.Namespace && o.Metadata.Name == h.Metadata.Name
+	})
 }
 
 // Refuse answers each list of the resource of a kind with a status; 0 ends that.
@@ -180,15 +188,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "kube-system", "uid": s.uid},
 		})
 	case len(parts) == 4 && parts[0] == "apis":
-		s.serveList(w, r, parts[3], parts[2], parts[1])
+		s.serveList(w, r, parts[3], parts[2], parts[1], "")
+	case len(parts) == 6 && parts[0] == "apis" && parts[3] == "namespaces":
+		s.serveList(w, r, parts[5], parts[2], parts[1], parts[4])
+	case len(parts) == 3 && parts[0] == "api":
+		s.serveList(w, r, parts[2], parts[1], "", "")
+	case len(parts) == 5 && parts[0] == "api" && parts[2] == "namespaces":
+		s.serveList(w, r, parts[4], parts[1], "", parts[3])
 	default:
 		writeStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
 	}
 }
 
-// serveList answers with the objects of a resource. With a limit it answers with pages, unless the
+// serveList answers with the objects of a resource, of one namespace if one is given. With a limit it answers with pages, unless the
 // client accepts what is in memory (resourceVersion=0), as servers do.
-func (s *Server) serveList(w http.ResponseWriter, r *http.Request, name, version, group string) {
+func (s *Server) serveList(w http.ResponseWriter, r *http.Request, name, version, group, namespace string) {
 	resource := name + "." + version + "." + group
 	code := s.refusals[name]
 	switch {
@@ -206,7 +220,17 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request, name, version
 		return
 	}
 	query := r.URL.Query()
-	all, from := s.objects[resource], 0
+	selector, err := labels.Parse(query.Get("labelSelector"))
+	if err != nil {
+		writeStatus(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+		return
+	}
+	all, from := []object{}, 0
+	for _, o := range s.objects[resource] {
+		if (namespace == "" || o.Metadata.Namespace == namespace) && selector.Matches(labels.Set(o.Metadata.Labels)) {
+			all = append(all, o)
+		}
+	}
 	limit, _ := strconv.Atoi(query.Get("limit"))
 	if token := query.Get("continue"); token != "" {
 		if s.expired {
@@ -228,7 +252,7 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request, name, version
 	for _, o := range all[from:to] {
 		items = append(items, o.raw)
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"apiVersion": group + "/" + version, "kind": "List", "metadata": list, "items": items})
+	writeJSON(w, http.StatusOK, map[string]any{"apiVersion": strings.TrimPrefix(group+"/"+version, "/"), "kind": "List", "metadata": list, "items": items})
 }
 
 func writeStatus(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {

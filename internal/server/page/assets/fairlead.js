@@ -129,6 +129,39 @@
     }, 200);
   });
 
+  // The timeline: a cursor that is dragged, or moved by keys, leads to the page as of its moment, or of a step near it.
+  page.dataset.script = "on";
+  function momentOf(slider) {
+    const [from, to, now] = [slider.dataset.from, slider.dataset.to, slider.dataset.now].map(Date.parse);
+    let at = from + ((to - from) * slider.value) / slider.max;
+    for (const step of slider.dataset.steps.split(" ").map(Date.parse)) if (Math.abs(step - at) < (to - from) / 100) at = step;
+    return { at, isNow: at > now - (to - from) / 200, share: (Math.min(at, now) - from) / (to - from) };
+  }
+  document.addEventListener("input", (event) => {
+    if (event.target.id !== "scrub") return;
+    const moment = momentOf(event.target), place = 100 * moment.share + "%", text = moment.isNow ? "now" : exactly(new Date(moment.at));
+    for (const line of document.querySelectorAll("rect.cursor")) line.setAttribute("x", place);
+    document.getElementById("moment").textContent = text;
+    event.target.setAttribute("aria-valuetext", text);
+  });
+  document.addEventListener("change", async (event) => {
+    if (event.target.id !== "scrub") return;
+    const moment = momentOf(event.target);
+    const address = root + (moment.isNow ? "" : "?at=" + new Date(moment.at).toISOString().slice(0, 19) + "Z");
+    const answer = await fetch(address, { headers: { Accept: "text/html" } });
+    if (answer.status !== 200) {
+      location.href = address; // it says why, or that it takes a while
+      return;
+    }
+    history.pushState(null, "", address);
+    shown = location.search;
+    show(await answer.text());
+    unlisten();
+    listen();
+  });
+  let shown = location.search;
+  addEventListener("popstate", () => location.search !== shown && location.reload());
+
   // Shortcuts: ? lists them; a reader may have turned them off.
   const help = document.getElementById("keys");
   const rowsOfPage = "main tbody tr, main .list > li, main .needs > li";

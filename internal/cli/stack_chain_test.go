@@ -1,0 +1,416 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/cli/stacksim"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/daemon"
+	"github.com/fairlead-io/fairlead/internal/server/display"
+)
+
+// chainFiles are a blueprint in the base with its module, by their paths.
+var chainFiles = map[string]string{
+	"modules/queue/main.tf": "variable \"size\" { type = number }\noutput \"arn\" { value = var.size }\n",
+	"blueprints/shop.yaml": `apiVersion: stable.cloudknit.io/v1
+kind: Environment
+metadata: {name: shop}
+spec:
+  components:
+    - name: queue
+      type: terraform
+      module: {source: ./modules/queue}
+      variables: [{name: size, value: "1"}]
+      outputs: [{name: arn}]
+`,
+}
+
+// stackChain is a daemon, and a simulated cluster for the stacks of each environment.
+type stackChain struct {
+	*testing.T
+	folder demoFolder
+	server string                 // the address of the daemon
+	events map[string]chan string // what has happened to components, by environment
+}
+
+// startStackChain runs a control plane whose environments take one blueprint.
+func startStackChain(t *testing.T) *stackChain {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short starts no daemon")
+	}
+	c := &stackChain{T: t, folder: demoFolder(t.TempDir()), events: map[string]chan string{}}
+	if err := c.folder.create(t.Context(), "127.0.0.1:0", true, demoEnvironments...); err != nil {
+		t.Fatal(err)
+	}
+	c.commit("main", "a blueprint", chainFiles)
+	for _, e := range demoEnvironments {
+		c.events[e] = make(chan string, 1000)
+		c.commit(e, "take the blueprint", map[string]string{
+			"stacks/settings.yaml": "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: stacks}\nspec:\n  state: {bucket: states, region: eu-1}\n  modules: {repo: \"https://git.example.com/gitops\"}\n",
+			"stacks/shop.yaml":     "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: shop}\nspec: {teamName: shop, envName: " + e + "}\n",
+		})
+	}
+	c.run()
+	return c
+}
+
+// run starts the daemon and the clusters. They end with the test.
+func (c *stackChain) run() {
+	c.Helper()
+	a := &app{stdout: display.NewStream(&bytes.Buffer{}), stderr: display.NewStream(&bytes.Buffer{})}
+	settings, err := a.loadSettings(c.folder.path(defaultSettingsFile), config.Load)
+	if err != nil {
+		c.Fatal(err)
+	}
+	keys, err := deriveDemoKeys(settings, demoEnvironments)
+	if err != nil {
+		c.Fatal(err)
+	}
+	log, err := os.Create(c.folder.path(demoLogFile))
+	if err != nil {
+		c.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{}, 1+len(demoEnvironments))
+	address := make(chan string, 1)
+	go func() {
+		defer func() { ended <- struct{}{} }()
+		if err := daemon.Serve(ctx, daemon.Options{Settings: settings, Log: log, Ready: func(a string) { address <- a }}); err != nil {
+			c.Errorf("the daemon: %v", err)
+		}
+	}()
+	c.server = "http://" + <-address
+	for _, e := range demoEnvironments {
+		shown := c.folder.path(stackFolder, e)
+		if err := os.Mkdir(shown, 0o755); err != nil {
+			c.Fatal(err)
+		}
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			stacksim.Run(ctx, stacksim.Options{
+				Repository: c.folder.path("gitops.git"), Environment: e, Cluster: e, Server: c.server, Key: keys[e], Folder: shown,
+				Interval: 100 * time.Millisecond, Patience: time.Second, CancelsChecks: true, Logger: slog.New(slog.DiscardHandler), Cost: costOfSize,
+				Reported: func(event stacksim.Event) { c.events[e] <- event.Message },
+			})
+		}()
+	}
+	c.Cleanup(func() {
+		stop()
+		for range cap(ended) {
+			<-ended
+		}
+		log.Close()
+	})
+}
+
+// git runs git in the clone of the control plane.
+func (c *stackChain) git(args ...string) {
+	c.Helper()
+	if _, err := runGit(c.Context(), nil, append([]string{"-C", c.folder.path(demoClone)}, args...)...); err != nil {
+		c.Fatalf("git %v: %v", args, err)
+	}
+}
+
+// commit pushes files to a branch of the control plane; "" for a text removes one.
+func (c *stackChain) commit(branch, message string, files map[string]string) {
+	c.Helper()
+	c.git("fetch", "--quiet")
+	c.git("checkout", "--quiet", "-B", branch, "origin/"+branch)
+	for name, text := range files {
+		file := c.folder.path(demoClone, name)
+		if text == "" {
+			c.git("rm", "--quiet", name)
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			c.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			c.Fatal(err)
+		}
+	}
+	c.git("add", "--all")
+	c.git("commit", "--quiet", "--message", message)
+	c.git("push", "--quiet", "origin", branch)
+}
+
+// await waits until the cluster of an environment reports something.
+func (c *stackChain) await(environment, what string) {
+	c.Helper()
+	limit := time.After(chainLimit)
+	for {
+		select {
+		case message := <-c.events[environment]:
+			if strings.Contains(message, what) {
+				return
+			}
+		case <-limit:
+			log, _ := os.ReadFile(c.folder.path(demoLogFile))
+			c.Fatalf("%s never says %q; the log:\n%s", environment, what, log)
+		}
+	}
+}
+
+// chainLimit is far more than a step takes, on any machine.
+const chainLimit = 5 * time.Minute
+
+var inputsLine = regexp.MustCompile(`fairlead\.io/inputs: "?([0-9a-f]{16})`)
+
+// approve waits for the plan of an environment, approves it, and waits until it is applied. The approval stays.
+func (c *stackChain) approve(environment string) {
+	c.Helper()
+	c.await(environment, "waits for the approval")
+	text, err := os.ReadFile(c.folder.path(stackFolder, environment, "shop-"+environment+"-queue.yaml"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	found := inputsLine.FindSubmatch(text)
+	if found == nil {
+		c.Fatalf("the Terraform object has no inputs:\n%s", text)
+	}
+	c.fairlead("approve-plan", environment, "shop/"+environment+"/queue", "--inputs", string(found[1]))
+	c.await(environment, "is applied")
+}
+
+// fairlead runs a command with the settings of the daemon.
+func (c *stackChain) fairlead(args ...string) {
+	c.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := Main(c.Context(), append(args, "--config", c.folder.path(defaultSettingsFile)), &stdout, &stderr); code != 0 {
+		c.Fatalf("%v: %s", args, stderr.String())
+	}
+}
+
+// module returns the files of the root module of an environment.
+func (c *stackChain) module(environment string) map[string]string {
+	c.Helper()
+	repo, err := git.Open(c.folder.path("gitops.git"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	head, err := repo.Branch("fairlead-modules-" + environment)
+	if err != nil {
+		return nil
+	}
+	view, err := repo.View(head)
+	if err != nil {
+		c.Fatal(err)
+	}
+	all := map[string]string{}
+	for name, e := range view.Tree.Walk() {
+		all[name] = string(e.Data)
+	}
+	return all
+}
+
+// TestStackChain: a change of a blueprint and of its module goes from dev to prod, each with a plan and an approval
+// of its own, and is planned in an environment once it is applied in the one before.
+func TestStackChain(t *testing.T) {
+	t.Parallel()
+	c := startStackChain(t)
+	for _, e := range demoEnvironments {
+		c.approve(e)
+	}
+	c.commit("main", "a module with a tag", map[string]string{
+		"modules/queue/main.tf": chainFiles["modules/queue/main.tf"] + "output \"tag\" { value = \"v2\" }\n",
+		"blueprints/shop.yaml":  strings.Replace(chainFiles["blueprints/shop.yaml"], `value: "1"`, `value: "2"`, 1),
+	})
+	for i, e := range demoEnvironments {
+		c.await(e, "waits for the approval")
+		for _, later := range demoEnvironments[i+1:] {
+			for name, text := range c.module(later) {
+				if strings.Contains(text, "v2") {
+					t.Errorf("while %s waits for an approval, %s has the change in %s", e, later, name)
+				}
+			}
+		}
+		c.events[e] <- "waits for the approval"
+		c.approve(e)
+	}
+	dev, prod := c.module("dev"), c.module("prod")
+	if len(dev) == 0 || len(dev) != len(prod) {
+		t.Fatalf("dev has %d files of root modules, and prod %d", len(dev), len(prod))
+	}
+	for name, text := range dev {
+		got := prod[strings.ReplaceAll(name, "/dev-", "/prod-")]
+		if want := strings.ReplaceAll(text, "shop/dev/", "shop/prod/"); got != want {
+			t.Errorf("%s differs in prod:\n%s\nand in dev:\n%s", name, got, text)
+		}
+	}
+}
+
+// changeModule returns the files of the blueprint with another tag.
+func changeModule(tag string) map[string]string {
+	return map[string]string{"modules/queue/main.tf": chainFiles["modules/queue/main.tf"] + "output \"tag\" { value = \"" + tag + "\" }\n"}
+}
+
+// awaitModule waits until the root modules of an environment contain a text, or do not.
+func (c *stackChain) awaitModule(environment, text string, want bool) {
+	c.Helper()
+	c.poll(fmt.Sprintf("the root modules of %s have %q: %v", environment, text, want), func() bool {
+		found := false
+		for _, file := range c.module(environment) {
+			found = found || strings.Contains(file, text)
+		}
+		return found == want
+	})
+}
+
+// poll waits until something is so.
+func (c *stackChain) poll(what string, isSo func() bool) {
+	c.Helper()
+	limit, next := time.After(chainLimit), time.NewTicker(200*time.Millisecond)
+	defer next.Stop()
+	for !isSo() {
+		select {
+		case <-next.C:
+		case <-limit:
+			log, _ := os.ReadFile(c.folder.path(demoLogFile))
+			c.Fatalf("it is never so that %s; the log:\n%s", what, log)
+		}
+	}
+}
+
+// awaitChain waits until the promotion of the newest commit of the base is as wanted.
+func (c *stackChain) awaitChain(what string, isSo func(newest string, stages map[string]status.Stage) bool) {
+	c.Helper()
+	c.poll(what, func() bool {
+		var stdout, stderr bytes.Buffer
+		args := []string{"status", "--url", c.server, "-o", "json"}
+		if code := Main(c.Context(), args, &stdout, &stderr); code != 0 {
+			c.Fatalf("%v: %s", args, stderr.String())
+		}
+		var chain status.Chain
+		if err := json.Unmarshal(stdout.Bytes(), &chain); err != nil {
+			c.Fatal(err)
+		}
+		stages := map[string]status.Stage{}
+		for _, s := range chain.Stages {
+			stages[s.Environment] = s
+		}
+		return isSo(chain.Head, stages)
+	})
+}
+
+// TestStackChainRejected: a plan that nobody approves in stage keeps the change from prod. Rolled back, stage has what it
+// had, and no plan. A fix in the base then goes to stage and prod, which never had the mistake.
+func TestStackChainRejected(t *testing.T) {
+	t.Parallel()
+	c := startStackChain(t)
+	for _, e := range demoEnvironments {
+		c.approve(e)
+	}
+	c.commit("main", "a mistake", changeModule("wrong"))
+	c.approve("dev")
+	c.await("stage", "waits for the approval")
+	c.awaitChain("stage has the mistake, reports that it is not verified, and keeps it from prod", func(newest string, stages map[string]status.Stage) bool {
+		held := stages["stage"]
+		return held.Commit == newest && held.Merged && held.Proof.Status != gate.Pass && held.Proof.Reason != "" && stages["prod"].Commit != newest
+	})
+	c.fairlead("rollback", "stage", "--reason", "nobody approves it", "--timeout", "0")
+	c.awaitModule("stage", "wrong", false)
+	c.commit("main", "a fix", changeModule("right"))
+	c.approve("dev")
+	c.awaitChain("the fix is verified in dev", func(newest string, stages map[string]status.Stage) bool {
+		dev := stages["dev"]
+		for name, text := range c.module("dev") {
+			if strings.HasSuffix(name, "/main.tf") && !strings.Contains(text, "right") {
+				return false
+			}
+		}
+		return dev.Commit == newest && dev.Merged && dev.Proof.Status == gate.Pass
+	})
+	c.fairlead("release", "stage")
+	for _, e := range []string{"stage", "prod"} {
+		c.awaitModule(e, "right", true)
+		c.approve(e)
+	}
+	for name, text := range c.module("prod") {
+		if strings.Contains(text, "wrong") {
+			t.Errorf("prod has the mistake in %s", name)
+		}
+	}
+}
+
+// costOfSize returns the estimate of a component that costs 60 EUR for each unit of its size.
+func costOfSize(before, after map[string]string) any {
+	price := func(variables map[string]string) string {
+		n, _ := strconv.Atoi(strings.Trim(variables["size"], `"`))
+		return strconv.Itoa(60 * n)
+	}
+	return map[string]string{"currency": "EUR", "totalMonthlyCost": price(after), "pastTotalMonthlyCost": price(before)}
+}
+
+// setSize returns the blueprint with another size.
+func setSize(n string) map[string]string {
+	return map[string]string{"blueprints/shop.yaml": strings.Replace(chainFiles["blueprints/shop.yaml"], `value: "1"`, `value: "`+n+`"`, 1)}
+}
+
+// TestStackChainCost: what costs too much in dev does not get to stage, although it is applied in dev; a smaller change
+// of it does, and what it costs more than what was verified is what counts.
+func TestStackChainCost(t *testing.T) {
+	t.Parallel()
+	c := startStackChain(t)
+	c.commit("main", "a gate", map[string]string{".fairlead/promotion.yaml": `apiVersion: fairlead.io/v1alpha1
+kind: Promotion
+metadata: {name: main}
+spec:
+  environments:
+    - {name: dev, proof: [rollout, {cost: {increase: 100, currency: EUR}}]}
+    - {name: stage, after: [dev], gates: [{cost: {increase: 100, currency: EUR}}]}
+    - {name: prod, after: [stage], gates: [{cost: {increase: 100, currency: USD}}]}
+`})
+	for _, e := range demoEnvironments[:2] {
+		c.approve(e)
+	}
+	c.awaitChain("prod waits, because stage costs another currency", func(_ string, stages map[string]status.Stage) bool {
+		return strings.Contains(stages["prod"].Next.Verdict.Reason, "the plan of stage shop/stage/queue costs EUR, and the limit is in USD")
+	})
+	c.commit("main", "a size that costs too much", setSize("5"))
+	c.poll("the stack shows what its plan costs", func() bool {
+		var stdout, stderr bytes.Buffer
+		args := []string{"stack", "show", "shop/dev", "-e", "dev", "--url", c.server, "--control-plane", c.folder.path("control-plane.git")}
+		if code := Main(c.Context(), args, &stdout, &stderr); code != 0 {
+			c.Fatalf("%v: %s", args, stderr.String())
+		}
+		return strings.Count(stdout.String(), "60.00 to 300.00 EUR a month (+240.00)") == 2 // of the component, and of the stack
+	})
+	c.approve("dev")
+	c.awaitChain("dev costs too much, and stage keeps what it has", func(newest string, stages map[string]status.Stage) bool {
+		v := stages["dev"].Proof
+		return v.Status == gate.Fail && strings.Contains(v.Reason, "60.00 to 300.00 EUR a month (+240.00)") && stages["stage"].Commit != newest
+	})
+	c.commit("main", "a smaller size", setSize("2"))
+	c.approve("dev")
+	c.awaitChain("dev is verified, and stage gets the commit", func(newest string, stages map[string]status.Stage) bool {
+		for _, part := range stages["dev"].Proof.Parts {
+			if part.Gate == "cost" && part.Status == gate.Pass && strings.Contains(part.Reason, "60.00 to 120.00 EUR a month (+60.00)") {
+				return stages["stage"].Commit == newest
+			}
+		}
+		return false
+	})
+	c.approve("stage")
+	var stdout, stderr bytes.Buffer
+	if code := Main(c.Context(), []string{"pr", "show", "stage", "--repo", c.folder.path("gitops.git")}, &stdout, &stderr); code != 0 {
+		t.Fatal(stderr.String())
+	}
+	if !strings.Contains(stdout.String(), "shop/stage: 60.00 to 120.00 EUR a month (+60.00)") {
+		t.Errorf("the pull request of the approval does not tell the cost:\n%s", stdout.String())
+	}
+}

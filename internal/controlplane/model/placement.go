@@ -1,0 +1,210 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// DecidedByOCM is the decider of choices that follow a Placement of Open Cluster Management.
+const DecidedByOCM = "ocm"
+
+// ClusterTypeLabel on a ManagedCluster names its cluster type; without it, the type has the name of the cluster.
+const ClusterTypeLabel = OwnGroup + "/cluster-type"
+
+// What PlacementDecisions are known by: their label names the Placement.
+const (
+	PlacementGroup        = "cluster.open-cluster-management.io"
+	PlacementDecisionKind = "PlacementDecision"
+	PlacementLabel        = PlacementGroup + "/placement"
+
+	pageInfix = "-decision-"
+)
+
+// Partial is what becomes of a cluster type of which only some clusters are decided.
+type Partial string
+
+// The ways to treat such types; the zero value is a problem.
+const (
+	PartialAny  Partial = "any"
+	PartialNone Partial = "none"
+)
+
+// placementPage is a PlacementDecision: some of the clusters that a Placement has selected.
+type placementPage struct {
+	Object
+	namespace string
+	clusters  []string
+}
+
+// managedCluster is a ManagedCluster: the cluster types of known clusters.
+type managedCluster struct {
+	Object
+	clusterType string
+}
+
+// placementObjects are the objects of Open Cluster Management in the folder of decisions.
+type placementObjects struct {
+	pages    []*placementPage
+	clusters []*managedCluster
+}
+
+// readPlacementObject reads an object of Open Cluster Management, and reports whether it is one. Fields that do not
+// matter here are left to those who wrote it.
+func (r *reader) readPlacementObject(n *yaml.Node, h header, d *decoder) bool {
+	group, _, _ := strings.Cut(h.apiVersion, "/")
+	if group != PlacementGroup || h.kind != PlacementDecisionKind && h.kind != "ManagedCluster" {
+		return false
+	}
+	var s struct {
+		Metadata struct {
+			Name, Namespace string
+			Labels          map[string]string
+		}
+		Status struct {
+			Decisions []struct {
+				ClusterName string `yaml:"clusterName"`
+			}
+		}
+	}
+	if err := ExpandNode(n).Decode(&s); err != nil {
+		d.addProblem(n, "write it as the API server has it", "the %s cannot be read: %v", h.kind, err)
+		return true
+	}
+	o := Object{Kind: h.kind, Name: s.Metadata.Name, Labels: s.Metadata.Labels, Pos: d.positionOf(n)}
+	if h.kind == "ManagedCluster" {
+		r.out.placements.clusters = append(r.out.placements.clusters, &managedCluster{o, cmp.Or(o.Labels[ClusterTypeLabel], o.Name)})
+		return true
+	}
+	page := &placementPage{Object: o, namespace: s.Metadata.Namespace}
+	for _, decision := range s.Status.Decisions {
+		page.clusters = append(page.clusters, decision.ClusterName)
+	}
+	r.out.placements.pages = append(r.out.placements.pages, page)
+	return true
+}
+
+// placePolicies replaces the policies that follow a Placement by ones that pick the cluster types that it has decided
+// on.
+func (m *Model) placePolicies(all *placementObjects, problems *problem.List) {
+	for i, p := range m.Policies {
+		if p.Choice == nil || p.Choice.Decider.Placement == "" {
+			continue
+		}
+		placed, choice := *p, *p.Choice
+		choice.Names = m.placedTypes(p, all, problems)
+		choice.Pick = max(len(choice.Names), 1) // none is too few, and not on purpose
+		placed.Choice, m.Policies[i] = &choice, &placed
+	}
+}
+
+// placedTypes returns the cluster types that the Placement of a policy has decided on.
+func (m *Model) placedTypes(p *Policy, all *placementObjects, problems *problem.List) []string {
+	decider, pos := p.Choice.Decider, p.Choice.Pos
+	pages := pagesOf(decider.Placement, all.pages)
+	if len(pages) == 0 {
+		problems.Addf(pos, p.Subject(), "commit its PlacementDecisions there", "no PlacementDecision of the Placement %s is in %s", decider.Placement, DecisionFolder)
+		return []string{}
+	}
+	decided := map[string]bool{}
+	for i, page := range pages {
+		if number := page.number(); number != i+1 {
+			problems.Addf(page.Pos, page.Subject(), "commit all of its PlacementDecisions", "page %d of the Placement %s is missing, or there twice", min(i+1, number), decider.Placement)
+			return []string{}
+		}
+		for _, name := range page.clusters {
+			decided[name] = true
+		}
+	}
+	return m.typesOf(p, decided, all.clusters, problems)
+}
+
+// typesOf returns the cluster types of the clusters that are decided. A type is all or nothing.
+func (m *Model) typesOf(p *Policy, decided map[string]bool, clusters []*managedCluster, problems *problem.List) []string {
+	decider, pos := p.Choice.Decider, p.Choice.Pos
+	missing, types, known := map[string][]string{}, map[string]bool{}, map[string]bool{}
+	for _, c := range clusters {
+		known[c.Name] = true
+		if decided[c.Name] {
+			types[c.clusterType] = true
+		} else {
+			missing[c.clusterType] = append(missing[c.clusterType], c.Name)
+		}
+	}
+	for name := range decided {
+		if !known[name] {
+			types[name] = true
+		}
+	}
+	placed := []string{}
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		absent := missing[name]
+		slices.Sort(absent)
+		switch {
+		case m.ClusterType(name) == nil:
+			problems.Warnf(pos, p.Subject(), "label the ManagedCluster with "+ClusterTypeLabel, "the Placement %s has decided on %s, which is not a cluster type", decider.Placement, name)
+		case !p.ClusterTypes.Matches(m.ClusterType(name).Labels):
+			problems.Warnf(pos, p.Subject(), "let its clusterTypeSelector select it", "the Placement %s has decided on %s, which the policy does not select", decider.Placement, name)
+		case absent != nil && decider.Partial == PartialNone:
+		case absent != nil && decider.Partial == "":
+			problems.Addf(pos, p.Subject(), "split the cluster type, or write partial: any or partial: none",
+				"the Placement %s has decided on some clusters of %s, and not on %s: a cluster type is all or nothing", decider.Placement, name, nameSome(absent))
+		default:
+			placed = append(placed, name)
+		}
+	}
+	return placed
+}
+
+// nameSome names the first few of many names.
+func nameSome(names []string) string {
+	const some = 5
+	if len(names) > some {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:some], ", "), len(names)-some)
+	}
+	return strings.Join(names, ", ")
+}
+
+// pagesOf returns the pages of a Placement, as "namespace/name", in the order of their numbers.
+func pagesOf(placement string, all []*placementPage) []*placementPage {
+	var pages []*placementPage
+	for _, page := range all {
+		if page.namespace+"/"+page.Labels[PlacementLabel] == placement {
+			pages = append(pages, page)
+		}
+	}
+	slices.SortStableFunc(pages, func(a, b *placementPage) int { return cmp.Compare(a.number(), b.number()) })
+	return pages
+}
+
+// number returns the number of a page, from 1, as its name has it; 0 if it has none.
+func (p *placementPage) number() int {
+	number, err := strconv.Atoi(p.Name[strings.LastIndex(p.Name, "-")+1:])
+	if err != nil || !strings.Contains(p.Name, pageInfix) {
+		return 0
+	}
+	return number
+}
+
+func (a annotationText) readPlacement(s *choiceSpec, d *Decider) {
+	namespace, name, found := strings.Cut(s.Placement, "/")
+	if err := cmp.Or(kubename.Check(namespace), kubename.Check(name)); !found || err != nil {
+		a.addAt("placement", "write placement: NAMESPACE/NAME", "choose.placement names no Placement")
+	}
+	a.oneOf("evaluate", s.Evaluate, "decisions")
+	d.Placement = s.Placement
+	if s.Partial != "" {
+		d.Partial = Partial(a.oneOf("partial", s.Partial, string(PartialAny), string(PartialNone)))
+	}
+	if s.Pick.Kind != 0 || len(s.Spread) > 0 || len(s.Prefer) > 0 {
+		a.addAt("by", "remove pick, spread and prefer, or write them in the Placement", "a Placement decides how many cluster types there are, and which")
+	}
+}

@@ -1,0 +1,106 @@
+package model_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// placementPage returns the text of a PlacementDecision of the Placement shop/checkout.
+func placementPage(number int, clusters ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: PlacementDecision
+metadata:
+  name: checkout-decision-%d
+  namespace: shop
+  labels: {cluster.open-cluster-management.io/placement: checkout, cluster.open-cluster-management.io/decision-group-index: "0"}
+  ownerReferences: [{apiVersion: cluster.open-cluster-management.io/v1beta1, kind: Placement, name: checkout, uid: x}]
+status:
+  decisions:
+`, number)
+	for _, name := range clusters {
+		fmt.Fprintf(&b, "  - {clusterName: %s, reason: \"\"}\n", name)
+	}
+	return b.String()
+}
+
+func managedCluster(name, clusterType string) string {
+	return fmt.Sprintf("---\napiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: %s, labels: {fairlead.io/cluster-type: %s, vendor: Kind}}\nspec: {hubAcceptsClient: true}\n", name, clusterType)
+}
+
+// TestPlacement: a policy that follows a Placement picks the cluster types all of whose clusters it has decided on.
+func TestPlacement(t *testing.T) {
+	var managed strings.Builder
+	var east, all []string
+	for i := range 250 {
+		name := fmt.Sprintf("c%03d", i)
+		managed.WriteString(managedCluster(name, []string{"t1", "t2"}[i%2]))
+		all = append(all, name)
+		if i < 10 && i%2 == 0 {
+			east = append(east, name)
+		}
+	}
+	five := ""
+	for _, name := range east {
+		five += managedCluster(name, "t1")
+	}
+	for name, test := range map[string]struct {
+		extra, objects string
+		want           []string
+		problem        string // of the policy
+	}{
+		"250 clusters in 3 pages": {"", managed.String() + placementPage(1, all[:100]...) + placementPage(3, all[200:]...) + placementPage(2, all[100:200]...), []string{"t1", "t2"}, ""},
+		"page is missing":         {"", managed.String() + placementPage(1, all[:100]...) + placementPage(3, all[200:]...), nil, "page 2"},
+		"page is there twice":     {"", placementPage(1, "t1") + placementPage(1, "t2"), nil, "page 1"},
+		"4 of 5":                  {"", five + placementPage(1, east[:4]...), nil, "not on c008"},
+		"4 of 5, any":             {", partial: any", five + placementPage(1, append(slices.Clone(east[:4]), "t2")...), []string{"t1", "t2"}, ""},
+		"4 of 5, none":            {", partial: none", five + placementPage(1, append(slices.Clone(east[:4]), "t2")...), []string{"t2"}, ""},
+		"named as types":          {"", placementPage(1, "t2"), []string{"t2"}, ""},
+		"nothing decided":         {"", placementPage(1), nil, ""},
+		"no type":                 {"", placementPage(1, "t9", "t1"), []string{"t1"}, "not a cluster type"},
+		"not selected":            {"", placementPage(1, "other", "t1"), []string{"t1"}, "does not select"},
+		"no decisions":            {"", managed.String(), nil, "no PlacementDecision"},
+		"pick too":                {", pick: 2", placementPage(1, "t1"), nil, "how many"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := ""
+			for name, purpose := range map[string]string{"t1": "shop", "t2": "shop", "other": "games"} {
+				objects += "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: " + name + ", labels: {purpose: " + purpose + "}}\nspec: {reconciler: a, namespaceService: a, configType: a}\n"
+			}
+			objects += "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: SchedulingPolicy\nmetadata:\n  name: checkout\n  annotations: {fairlead.io/choose: \"{by: ocm, placement: shop/checkout" + test.extra + "}\"}\n" +
+				"spec: {deploymentTargetSelector: {labelSelector: {}}, clusterTypeSelector: {labelSelector: {matchLabels: {purpose: shop}}}}\n"
+			layer := func(kind model.LayerKind, prefix, text string) model.Layer {
+				return model.Layer{Kind: kind, Name: "dev", Prefix: prefix, Files: tree.FromEntries([]tree.Entry{tree.File("all.yaml", []byte(text))})}
+			}
+			m, problems := model.Parse("dev", layer(model.Env, "", objects), layer(model.Decisions, model.DecisionFolder, test.objects))
+			found := ""
+			for _, p := range problems {
+				if p.Subject == "SchedulingPolicy/checkout" || strings.Contains(p.Subject, "Decision/") {
+					found += p.Summary + "\n"
+				}
+				if strings.HasPrefix(p.Pos.File, model.DecisionFolder) && test.problem == "" {
+					t.Error(p)
+				}
+			}
+			if (test.problem == "") != (found == "") || !strings.Contains(found, test.problem) {
+				t.Errorf("the problems are %q, want one of %q", found, test.problem)
+			}
+			choice := m.Policies[0].Choice
+			if choice == nil {
+				if test.want != nil {
+					t.Error("there is no choice")
+				}
+				return
+			}
+			if !slices.Equal(choice.Names, test.want) || choice.Pick != max(1, len(test.want)) {
+				t.Errorf("it picks %d of %q, want %q", choice.Pick, choice.Names, test.want)
+			}
+		})
+	}
+}

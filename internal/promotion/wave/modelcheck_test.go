@@ -1,0 +1,306 @@
+package wave
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+)
+
+// world is an environment with random cluster types and waves, and what the events of a history did.
+type world struct {
+	t      *testing.T
+	random *rand.Rand
+	types  map[string]map[string]string
+	waves  []model.Wave
+	log    []string
+
+	head     tree.Tree
+	commit   int // of head
+	record   *Advance
+	target   tree.Tree // of the advance, or wanted
+	wanted   tree.Tree
+	frozen   bool
+	verdicts map[string]gate.Verdict
+	offered  map[string]bool // waves whose proofs passed before the next one was offered
+	released map[string]bool // folders, since the advance began
+	edited   map[string]bool // by strangers, since the advance began
+	next     proposal
+	previous *Advance // the one that did not end before record began
+	batches  map[string]int
+	from     int
+}
+
+// proposal is an open pull request.
+type proposal struct {
+	commit   int // the head that it is for; 0 for no proposal
+	tree     tree.Tree
+	record   *Advance
+	decision Decision
+}
+
+var folders = []string{"a", "b", "c", "d", "e", "f"}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 3)), types: map[string]map[string]string{}, batches: map[string]int{}, commit: 1}
+	for _, name := range folders {
+		w.types[name] = map[string]string{"ring": fmt.Sprint(w.random.IntN(4)), "region": fmt.Sprint(w.random.IntN(2))}
+	}
+	for i := range 1 + w.random.IntN(3) {
+		one := model.Wave{Name: fmt.Sprint("w", i)}
+		switch w.random.IntN(3) {
+		case 0:
+			one.ClusterTypes.Requirements = []model.Requirement{{Key: "ring", Operator: model.In, Values: []string{fmt.Sprint(i)}}}
+		case 1:
+			one.Pick = &model.Pick{Count: 1, By: []string{"", "region"}[w.random.IntN(2)]}
+		case 2:
+			one.Pick = &model.Pick{Percent: 30, By: []string{"", "region"}[w.random.IntN(2)]}
+		}
+		w.waves = append(w.waves, one)
+		w.batches[one.Name] = w.random.IntN(3)
+	}
+	w.from = w.random.IntN(3)
+	w.head = w.randomOutput()
+	w.wanted, w.target = w.head, w.head
+	w.begin()
+	return w
+}
+
+func (w *world) randomOutput() tree.Tree {
+	var entries []tree.Entry
+	for _, name := range folders {
+		if w.random.IntN(8) > 0 {
+			entries = append(entries, newFolder(name, w.random.IntN(3)))
+		}
+	}
+	return tree.FromEntries(append(entries, tree.Dir(".github", tree.FromEntries([]tree.Entry{tree.File("commit", []byte(fmt.Sprint(w.random.IntN(1000))))}))))
+}
+
+func newFolder(name string, version int) tree.Entry {
+	return tree.Dir(name, tree.FromEntries([]tree.Entry{tree.File("x.yaml", fmt.Append(nil, name, version))}))
+}
+
+func foldersOf(t tree.Tree) Folders {
+	all := Folders{}
+	for _, e := range t.Entries() {
+		if e.IsDir() && e.Name[0] != '.' {
+			all[e.Name] = e.ID
+		}
+	}
+	return all
+}
+
+func (w *world) fail(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf("%s\nwaves %+v of %v\n%v", fmt.Sprintf(format, args...), w.waves, w.types, w.log)
+}
+
+func (w *world) begin() {
+	w.record, w.previous, w.frozen = nil, nil, false
+	w.verdicts, w.offered, w.released, w.edited = map[string]gate.Verdict{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+}
+
+// look is a cycle of a new process: it decides, and replaces the proposal.
+func (w *world) look() {
+	if !w.frozen {
+		w.target = w.wanted
+	}
+	f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, Waves: Partition("prod", w.waves, w.types), Verdicts: w.verdicts}
+	d := Decide(f)
+	w.log = append(w.log, fmt.Sprintf("look: %s %d", d.State, d.Next))
+	w.next = proposal{}
+	w.checkPartition(f, d)
+	switch d.State {
+	case Idle:
+		if !maps.Equal(f.Head, f.Target) {
+			w.fail("idle, and the head is not the target")
+		}
+		w.begin() // the record without an advance has no wave word
+	case Whole:
+		w.checkPrevious(f)
+		w.next = proposal{w.commit, w.target, nil, d}
+	case Offers:
+		w.checkPrevious(f)
+		for i, m := range d.Waves[:d.Next] {
+			if w.record != nil && i < w.record.reached() && w.verdicts[m.Name].Status != gate.Pass {
+				w.fail("wave %s is offered, and the proof of %s is %q", d.Waves[d.Next].Name, m.Name, w.verdicts[m.Name].Status)
+			}
+		}
+		mixed := d.Mix(w.head, w.target, func(string) bool { return true })
+		w.next = proposal{w.commit, mixed, d.NewRecord(w.record, "prod", w.target.ID().String(), fmt.Sprint(w.commit)), d}
+	}
+}
+
+// checkPartition: each changed folder is in exactly one wave.
+// checkPrevious: what another target leaves of an advance that did not end is proven.
+func (w *world) checkPrevious(f Facts) {
+	if w.previous == nil || w.record != nil {
+		return
+	}
+	changed := changedFolders(f.Head, f.Target)
+	for _, m := range w.previous.Reached() {
+		stays := !slices.ContainsFunc(m.Folders, func(folder string) bool { return changed[folder] })
+		if stays && w.verdicts[m.Name].Status != gate.Pass {
+			w.fail("another target is offered, and wave %s is not proven", m.Name)
+		}
+	}
+}
+
+func (w *world) checkPartition(f Facts, d Decision) {
+	if d.Waves == nil {
+		return
+	}
+	in := map[string]int{}
+	for _, m := range d.Waves {
+		for _, folder := range m.Folders {
+			in[folder]++
+		}
+	}
+	for folder := range changedFolders(f.Head, f.Target) {
+		if in[folder] != 1 {
+			w.fail("folder %s is in %d waves of %v", folder, in[folder], d.Waves)
+		}
+	}
+	for folder, n := range in {
+		if n != 1 {
+			w.fail("folder %s is in %d waves of %v", folder, n, d.Waves)
+		}
+	}
+}
+
+// merge merges the open proposal, if the branch has not moved.
+func (w *world) merge() {
+	p := w.next
+	if p.commit != w.commit {
+		return
+	}
+	w.log = append(w.log, "merge")
+	before, after, target := foldersOf(w.head), foldersOf(p.tree), foldersOf(w.target)
+	var wave []string
+	if p.decision.Waves != nil {
+		wave = p.decision.Waves[p.decision.Next].Folders
+	}
+	for _, folder := range folders {
+		if before[folder] == after[folder] {
+			continue
+		}
+		if p.decision.Waves != nil && !slices.Contains(wave, folder) {
+			w.fail("folder %s changes with wave %v", folder, wave)
+		}
+		if after[folder] != target[folder] {
+			w.fail("folder %s is not the target's after the merge", folder)
+		}
+		if w.released[folder] && !w.edited[folder] {
+			w.fail("folder %s changes again", folder)
+		}
+		w.released[folder] = true
+	}
+	if p.decision.Waves != nil {
+		for _, m := range p.decision.Waves[:p.decision.Next] { // order
+			for _, folder := range m.Folders {
+				if after[folder] != target[folder] {
+					w.fail("folder %s of the earlier wave %s is not released", folder, m.Name)
+				}
+			}
+		}
+		if p.record != nil && p.record.reached() <= p.decision.Next {
+			w.fail("the record is at %s, and %s was merged", p.record.Wave, p.decision.Waves[p.decision.Next].Name)
+		}
+	}
+	w.head, w.record, w.commit = p.tree, p.record, w.commit+1
+	if w.record == nil {
+		if w.head.ID() != w.target.ID() {
+			w.fail("the advance ends, and the output is not that of the target")
+		}
+		w.begin()
+		return
+	}
+	if !w.frozen && w.previous != nil { // verdicts are about the new advance
+		w.verdicts, w.previous = map[string]gate.Verdict{}, nil
+	}
+	w.frozen = true
+}
+
+// step is one random event.
+func (w *world) step() {
+	switch w.random.IntN(12) {
+	case 0:
+		w.wanted = w.randomOutput()
+		w.log = append(w.log, "another output is wanted")
+	case 1:
+		name := folders[w.random.IntN(len(folders))]
+		w.head = tree.FromEntries(append(w.head.EntriesExcept(name), newFolder(name, w.random.IntN(4))))
+		w.edited[name], w.commit = true, w.commit+1
+		w.log = append(w.log, "a stranger edits "+name)
+	case 2, 3, 4:
+		if a := cmp.Or(w.record, w.previous); a != nil {
+			reached := a.Reached()
+			status := []gate.Status{gate.Pass, gate.Pass, gate.Pass, gate.Wait, gate.Fail}[w.random.IntN(5)]
+			name := reached[w.random.IntN(len(reached))].Name
+			w.verdicts[name] = gate.Verdict{Status: status}
+			w.log = append(w.log, fmt.Sprintf("%s is %s", name, status))
+		}
+	case 5:
+		if w.record != nil && w.random.IntN(3) == 0 { // the base was replaced
+			w.log = append(w.log, "replaced")
+			previous, verdicts := w.record, w.verdicts
+			w.begin()
+			w.previous, w.verdicts = previous, verdicts
+		}
+	case 6, 7, 8:
+		w.merge()
+	default:
+		w.look()
+	}
+}
+
+// finish has everything go well: all proofs pass, and people merge. The advance ends, and that to what
+// is wanted now.
+func (w *world) finish() {
+	for range 2 * (len(folders) + 1) {
+		if a := cmp.Or(w.record, w.previous); a != nil {
+			for _, m := range a.Reached() {
+				w.verdicts[m.Name] = gate.Verdict{Status: gate.Pass}
+			}
+		}
+		w.look()
+		w.merge()
+	}
+	w.look()
+	if !maps.Equal(foldersOf(w.head), foldersOf(w.wanted)) {
+		w.fail("the output is not what is wanted after two advances of %d waves", len(w.waves)+1)
+	}
+}
+
+// TestModelCheck runs random histories of an environment with waves, and checks after each event what
+// the package keeps true.
+func TestModelCheck(t *testing.T) {
+	histories := 20_000
+	if testing.Short() {
+		histories = 2_000
+	}
+	states := map[State]int{}
+	for seed := range histories {
+		w := newWorld(t, uint64(seed))
+		for range 30 {
+			w.step()
+			if w.next.decision.State != "" {
+				states[w.next.decision.State]++
+			}
+		}
+		f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, Waves: Partition("prod", w.waves, w.types), Verdicts: w.verdicts}
+		states[Decide(f).State]++
+		w.finish()
+	}
+	for _, s := range []State{Idle, Whole, Offers, Proving, Halted} {
+		if states[s] < histories/100 {
+			t.Errorf("state %s occurred %d times only", s, states[s])
+		}
+	}
+}

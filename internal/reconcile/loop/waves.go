@@ -1,0 +1,263 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/wave"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+type waveDivider struct {
+	orders   promoter.Policy
+	promoter *promoter.Promoter
+	source   *source.Source
+	records  *publish.Records
+}
+
+func newWaveDivider(l *Loop) waveDivider {
+	return waveDivider{l.orders, l.promoter, l.source, &l.records}
+}
+
+// waveOutput is what is proposed now.
+type waveOutput struct {
+	rendered tree.Tree
+	inputs   []source.Commit
+	step     *publish.Step // nil if all is proposed at once
+	head     string        // of the output branch
+	merge    string        // of the wave; "" for that of the environment
+	// waits is why no wave is proposed; "" for no reason. isUnknown means that nothing may change.
+	waits     string
+	isUnknown bool
+}
+
+// waveTarget is a target that was rendered again.
+type waveTarget struct {
+	from     string // the inputs, as text
+	rendered tree.Tree
+	inputs   []source.Commit
+}
+
+// divideOutput returns the part of a rendered output that is proposed now.
+func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model.GitOpsRepo, out *repos.Remote, r source.Rendered, rendered tree.Tree, done *outcome) (waveOutput, error) {
+	o := waveOutput{rendered: rendered, inputs: r.Commits}
+	stage := l.orders.Waves[e.name]
+	waves := stage.Waves
+	head, err := out.Mirror().FindBranch(to.Branch)
+	o.head = head
+	if err != nil || head == "" {
+		return o, err
+	}
+	view, err := out.Mirror().View(head)
+	if err != nil {
+		return o, err
+	}
+	now := view.Tree.Sub(publish.CleanFolder(to.Path))
+	written, err := l.records.ReadWritten(now, e.name)
+	if failed := view.Err(); failed != nil {
+		return o, failed
+	}
+	if err != nil || written == nil || written.Advance == nil && len(waves) == 0 {
+		return o, nil // publishing reports an unreadable record
+	}
+	if written.Advance != nil && l.orders.HasProblems() {
+		o.isUnknown, o.waits = true, "the output is between two waves, and what is written about promotion has problems"
+		return o, nil
+	}
+	done.problems = append(done.problems, wave.CheckWaves(e.name, waves, wave.FindTypes(r.Model), done.hasStacks || done.hasClusters)...).Sorted()
+	if done.problems.StopsEnvironment() {
+		return o, nil
+	}
+	advance, err := l.resumeAdvance(ctx, e, r, *written, &o)
+	if err != nil {
+		return o, err
+	}
+	facts := wave.Facts{Head: findFolders(now, written.Folders), Target: findFolders(o.rendered, nil), Record: advance, From: stage.Advance.From, Batches: map[string]int{}}
+	if advance == nil {
+		isOlder, err := l.isOlderBase(ctx, r, *written)
+		if err != nil || isOlder || len(waves) == 0 {
+			return o, err // a rollback has no waves
+		}
+		facts.Waves, facts.Previous = l.partition(e.name, r.Model), written.Advance
+		for _, w := range waves {
+			facts.Batches[w.Name] = w.Batch
+		}
+	}
+	if written.Advance != nil {
+		facts.Verdicts = promoter.WaveVerdicts(l.promoter, e.name, written.Advance)
+		o.isUnknown, o.waits = facts.Verdicts == nil, "the proofs of its waves are not evaluated yet"
+	}
+	d := l.decide(e.name, facts, &o)
+	if d.State == wave.Idle || d.State == wave.Whole {
+		return o, view.Err()
+	}
+	if d.State != wave.Offers && advance == nil && !o.isUnknown { // it stays as it was rendered
+		target, err := l.renderTarget(ctx, e, *written)
+		if err != nil {
+			return o, err
+		}
+		o.rendered, o.inputs = target.rendered, target.inputs
+	}
+	applyDecision(d, facts, now, *written, &o)
+	return o, view.Err()
+}
+
+// decide returns what is proposed now: a wave that is paused, or whose gates do not pass, is not.
+func (l waveDivider) decide(environment string, f wave.Facts, o *waveOutput) wave.Decision {
+	d := wave.Decide(f)
+	switch d.State {
+	case wave.Idle, wave.Whole:
+		o.isUnknown, o.waits = false, ""
+	case wave.Offers:
+		name := d.Waves[d.Next].Name
+		o.isUnknown, o.waits = false, l.findWait(environment, name)
+		if o.waits != "" {
+			d.State = wave.Proving
+		}
+		for _, w := range l.orders.Waves[environment].Waves {
+			if w.Name == wave.BaseName(name) {
+				o.merge = w.Merge
+			}
+		}
+	default:
+		if !o.isUnknown {
+			o.waits = explainWait(d)
+		}
+	}
+	return d
+}
+
+func applyDecision(d wave.Decision, f wave.Facts, now tree.Tree, written publish.Written, o *waveOutput) {
+	target := o.rendered
+	o.rendered = d.Mix(now, target, func(folder string) bool { return slices.Contains(written.Folders, folder) })
+	o.step = &publish.Step{Head: o.head, Target: target.ID().String(), Waves: d.Waves, Number: d.Next + 1, Older: written.Older, Advance: written.Advance}
+	if d.State == wave.Offers {
+		o.step.Advance, o.step.Older = d.NewRecord(f.Record, written.Environment, o.step.Target, o.head), nil
+		if o.step.Advance != nil {
+			o.step.Older = written.OlderThan(target, o.rendered)
+		}
+	}
+}
+
+// findWait returns why a wave is not proposed although earlier ones are proven; "" if it is.
+func (l waveDivider) findWait(environment, name string) string {
+	if why := l.orders.Paused[environment]; why != "" {
+		return fmt.Sprintf("wave %s is paused: %s", name, why)
+	}
+	if !slices.ContainsFunc(l.orders.Waves[environment].Waves, func(w model.Wave) bool { return w.Name == wave.BaseName(name) && len(w.Gates) > 0 }) {
+		return ""
+	}
+	v, known := promoter.WaveEntry(l.promoter, environment, name)
+	switch {
+	case !known:
+		return fmt.Sprintf("the gates of wave %s are not evaluated yet", name)
+	case v.Status != gate.Pass:
+		return fmt.Sprintf("wave %s waits: %s", name, v.Reason)
+	}
+	return ""
+}
+
+func explainWait(d wave.Decision) string {
+	next := fmt.Sprintf("wave %s (%d of %d)", d.Waves[d.Next].Name, d.Next+1, len(d.Waves))
+	if d.State == wave.Halted {
+		return fmt.Sprintf("%s is halted: wave %s failed: %s", next, d.Earlier, d.Verdict.Reason)
+	}
+	return fmt.Sprintf("%s waits for the proof of wave %s", next, d.Earlier)
+}
+
+// resumeAdvance returns the advance of the output branch, and sets its target. It returns nil if the
+// environment has another base: people decided that, or it follows a failure.
+func (l waveDivider) resumeAdvance(ctx context.Context, e *environment, r source.Rendered, written publish.Written, o *waveOutput) (*wave.Advance, error) {
+	if written.Advance == nil || len(l.orders.Waves[e.name].Waves) == 0 {
+		return nil, nil
+	}
+	newest := publish.Inputs(r.Commits)
+	base, _ := (publish.Written{From: newest}).Input(publish.BaseLayer)
+	recorded, _ := written.Input(publish.BaseLayer)
+	if base.Commit != recorded.Commit || !maps.Equal(base.Lanes, recorded.Lanes) {
+		return nil, nil
+	}
+	if !isSameInputs(newest, written.From) || o.rendered.ID().String() != written.Tree {
+		if l.orders.Waves[e.name].Advance.Restarts && o.rendered.ID().String() != written.Tree {
+			return nil, nil
+		}
+		target, err := l.renderTarget(ctx, e, written)
+		if err != nil {
+			return nil, err
+		}
+		o.rendered, o.inputs = target.rendered, target.inputs
+	}
+	if o.rendered.ID().String() != written.Tree { // this version of Fairlead renders something else
+		return nil, nil
+	}
+	return written.Advance, nil
+}
+
+func isSameInputs(a, b []publish.Input) bool {
+	contains := func(all []publish.Input, in publish.Input) bool {
+		return slices.ContainsFunc(all, func(o publish.Input) bool { return fmt.Sprint(o) == fmt.Sprint(in) })
+	}
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(in publish.Input) bool { return !contains(b, in) })
+}
+
+func (l waveDivider) renderTarget(ctx context.Context, e *environment, written publish.Written) (waveTarget, error) {
+	from := fmt.Sprint(written.From)
+	if e.waveTarget.from == from {
+		return e.waveTarget, nil
+	}
+	rendered, err := l.source.Render(ctx, e.name, publish.Revisions(e.name, written.From), &output.Cache{})
+	if err != nil {
+		return waveTarget{}, fmt.Errorf("render the target of the waves again: %w", err)
+	}
+	e.waveTarget = waveTarget{from, rendered.Tree, rendered.Commits}
+	return e.waveTarget, nil
+}
+
+func (l waveDivider) isOlderBase(ctx context.Context, r source.Rendered, written publish.Written) (bool, error) {
+	base, _ := (publish.Written{From: publish.Inputs(r.Commits)}).Input(publish.BaseLayer)
+	recorded, _ := written.Input(publish.BaseLayer)
+	if base.Commit == recorded.Commit || base.Commit == "" || recorded.Commit == "" {
+		return false, nil
+	}
+	from, err := l.source.Base(ctx)
+	if err != nil || from.Repo == nil {
+		return false, err
+	}
+	if _, err := from.Repo.Commit(recorded.Commit); err != nil { // the history was rewritten
+		return false, nil
+	}
+	return from.Repo.Contains(recorded.Commit, base.Commit)
+}
+
+func (l waveDivider) partition(environment string, m *model.Model) []wave.Members {
+	return wave.Partition(environment, l.orders.Waves[environment].Waves, wave.FindTypes(m))
+}
+
+// findFolders returns all but dot folders if owned is nil.
+func findFolders(t tree.Tree, owned []string) wave.Folders {
+	all := wave.Folders{}
+	for _, e := range t.Entries() {
+		if e.IsDir() && e.Name[0] != '.' && (owned == nil || slices.Contains(owned, e.Name)) {
+			all[e.Name] = e.ID
+		}
+	}
+	return all
+}
+
+// digestWaves returns "" without waves.
+func (l waveDivider) digestWaves(e *environment, m *model.Model) string {
+	stage := l.orders.Waves[e.name]
+	if len(stage.Waves) == 0 || m == nil {
+		return ""
+	}
+	return fmt.Sprint(l.partition(e.name, m), stage.Advance, promoter.DescribeWaves(l.promoter, e.name), l.orders.Paused[e.name])
+}

@@ -1,0 +1,725 @@
+package loop_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+)
+
+// inWaves has cloud go first in dev, for an hour, then edge, then the rest; stage follows dev.
+const inWaves = `
+    - name: dev
+      merge: MERGE
+      proof: [rollout]
+      waves:
+        - {name: canary, clusterTypes: {matchLabels: {location: cloud}}, proof: [rollout, {soak: 1h}]}
+        - {name: first-edge, clusterTypes: {matchLabels: {ring: first}}}
+    - {name: stage, after: [dev], merge: direct, proof: []}
+`
+
+// waveWorld is a world with the cluster types cloud, edge and field in dev, whose output was merged
+// before it had waves.
+type waveWorld struct {
+	*world
+	d     *daemon
+	inbox *recorder.Recorder
+	use   func(*loop.Options)
+	names map[string]string // of commits of the base
+}
+
+func newWaveWorld(t *testing.T, merge string) *waveWorld {
+	t.Helper()
+	chain := strings.ReplaceAll(inWaves, "MERGE", merge)
+	before := regexp.MustCompile(`(?s)      waves:.*?    - \{name: stage`).ReplaceAllString(strings.ReplaceAll(chain, "merge: manual", "merge: direct"), "    - {name: stage")
+	w := &waveWorld{world: fleetOf(t, scaffold.Branches, before, "dev", "stage"), names: map[string]string{}}
+	w.reportsFile = filepath.Join(t.TempDir(), "reports")
+	w.inbox = w.openReports(w.reportsFile)
+	t.Cleanup(func() {
+		if w.inbox != nil {
+			w.closeReports(w.inbox)
+		}
+	})
+	w.use = func(o *loop.Options) { o.Inbox = w.inbox }
+	edge := gittest.Show(w, w.server.Dir("cp"), "dev", "cluster-types/edge.yaml")
+	field := strings.Replace(strings.Replace(edge, "name: edge", "name: field", 1), "location: edge", "location: edge\n    ring: first", 1)
+	w.commitNow("dev", "field", map[string]string{"cluster-types/field.yaml": field})
+	w.names[w.changeNow(0)] = "0"
+	w.d = w.begin(w.data, w.use)
+	w.settle()
+	w.ready("cloud", "edge", "field")
+	w.settle()
+	w.commitNow("main", "waves", map[string]string{promotionFile: chainOf(chain)})
+	w.settle()
+	w.wantLine(w.names, "dev=0 stage=0")
+	w.wantFolders("cloud=0 edge=0 field=0")
+	return w
+}
+
+func (w *waveWorld) settle() { w.Helper(); w.d.settle("dev", "stage") }
+
+// ready has a cluster of each of some types report that it runs the output of dev.
+func (w *waveWorld) ready(types ...string) { w.Helper(); w.report(rollout.Ready, types...) }
+
+func (w *waveWorld) report(phase rollout.Phase, types ...string) {
+	w.Helper()
+	for _, name := range types {
+		e := w.fluxEvent(name+"-1", phase)
+		e.ClusterType, e.Message = name, string(phase)
+		w.add(w.inbox, e)
+	}
+}
+
+// restart ends the daemon, and begins another one without its data.
+func (w *waveWorld) restart() {
+	w.Helper()
+	w.d.Close()
+	w.d = w.begin(w.TempDir(), w.use)
+}
+
+var levelLine = regexp.MustCompile(`LEVEL: "?(\d+)`)
+
+// folderLevels returns the level of each cluster type of dev, by what is rendered.
+func (w *waveWorld) folderLevels(commit string) string {
+	w.Helper()
+	levels := map[string]string{}
+	for file, text := range gittest.Files(w, w.server.Dir("out"), commit) {
+		name, _, _ := strings.Cut(file, "/")
+		for _, m := range levelLine.FindAllStringSubmatch(text, -1) {
+			levels[name] = m[1]
+		}
+	}
+	return strings.Trim(fmt.Sprint(levels), "map[]")
+}
+
+// wantFolders checks the output of dev, as in "cloud=1 edge=0", and that its commit verifies.
+func (w *waveWorld) wantFolders(want string) {
+	w.Helper()
+	got := strings.ReplaceAll(w.folderLevels(w.head("out", "dev")), ":", "=")
+	if got != want {
+		w.Fatalf("the output of dev has %s, want %s; the log:\n%s", got, want, w.logs.String())
+	}
+	w.verifies(w.head("out", "dev"))
+}
+
+// verifies renders a commit of the output again from what its record says.
+func (w *waveWorld) verifies(commit string) {
+	w.Helper()
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.PeopleURL("out"), Dir: w.TempDir()})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := remote.Sync(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	results, err := verify.Commit(w.Context(), remote.Mirror(), commit, func(ctx context.Context, base string) (*source.Source, error) {
+		return source.Open(ctx, source.Options{ControlPlane: w.place, CacheDir: w.TempDir(), Parser: model.NewParser()})
+	})
+	if err != nil || len(results) != 1 || results[0].Count > 0 {
+		w.Fatalf("commit %s does not verify: %+v: %v", commit, results, err)
+	}
+}
+
+// written returns the record of dev's output.
+func (w *waveWorld) written() publish.Written {
+	w.Helper()
+	r, err := publish.ReadRecord([]byte(gittest.Show(w, w.server.Dir("out"), "dev", publish.RecordFile)))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r.Environments[0]
+}
+
+// hasPull reports whether dev has an open pull request.
+func (w *waveWorld) hasPull() bool {
+	w.Helper()
+	return strings.Contains(gittest.Git(w, w.server.Dir("out"), "for-each-ref", "--format=%(refname)"), "refs/heads/fairlead/dev\n")
+}
+
+// TestWaves is the plain life of a change: each wave is a pull request, and the next one waits for the
+// proof of the one before.
+func TestWaves(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	pull := w.open("dev")
+	w.wantWaves("canary proposed 0/0, first-edge waiting 0/0, rest waiting 0/0")
+	if !strings.HasPrefix(pull.Title, "dev canary 1/3: ") || !strings.Contains(pull.Body, "**Later:** `rest`") {
+		t.Errorf("the pull request is %q:\n%s", pull.Title, pull.Body)
+	}
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	w.wantLine(w.names, "dev=1 stage=0")
+	a := w.written().Advance
+	if a == nil || a.Wave != "canary" || len(w.written().Older) != 1 {
+		t.Fatalf("the record is %+v", w.written())
+	}
+
+	w.wantWaves("canary rolling-out 0/1, first-edge waiting 0/0, rest waiting 0/0")
+	w.ready("edge", "field") // which got nothing new
+	w.d.pass(2 * time.Hour)
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("the next wave is proposed without a report of the first")
+	}
+	w.d.wantNext("stage", promote.Current)
+	w.ready("cloud")
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("the next wave is proposed before the first has soaked")
+	}
+	w.d.pass(time.Hour)
+	w.settle()
+	if title := w.open("dev").Title; !strings.HasPrefix(title, "dev first-edge 2/3: ") {
+		t.Errorf("the pull request is %q", title)
+	}
+	w.wantWaves("canary verified 1/1, first-edge proposed 0/0, rest waiting 0/0")
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=1")
+	w.ready("field")
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+	w.wantLine(w.names, "dev=1 stage=0")
+	if r := w.written(); r.Advance != nil || r.Older != nil {
+		t.Errorf("the record is %+v", r)
+	}
+	w.wantWaves("")
+	w.ready("cloud", "edge", "field")
+	w.settle()
+	w.wantLine(w.names, "dev=1 stage=1")
+	if diff := cmp.Diff(a.Waves[0].Folders, []string{"cloud"}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// wantWaves checks the report of dev's waves: state and ready clusters of each.
+func (w *waveWorld) wantWaves(want string) {
+	w.Helper()
+	stage := w.d.stage("dev")
+	var got []string
+	for _, one := range stage.Waves {
+		got = append(got, fmt.Sprintf("%s %s %d/%d", one.Name, one.State, one.Ready, one.Clusters))
+	}
+	if strings.Join(got, ", ") != want {
+		w.Errorf("the waves of dev are %v, want %s", got, want)
+	}
+}
+
+// beginWaves has dev get a change, and its first wave merged.
+func (w *waveWorld) beginWaves(level int) {
+	w.Helper()
+	w.names[w.changeNow(level)] = fmt.Sprint(level)
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders(fmt.Sprintf("cloud=%d edge=0 field=0", level))
+}
+
+// finishWaves has the clusters of each wave be ready, and people merge, until the waves are over.
+func (w *waveWorld) finishWaves() {
+	w.Helper()
+	for range 5 {
+		w.ready("cloud", "edge", "field")
+		w.settle()
+		w.d.pass(time.Hour)
+		w.settle()
+		if !w.hasPull() {
+			break
+		}
+		w.merge("dev")
+		w.settle()
+	}
+}
+
+// TestWaveConfig: a change of the environment's own configs waits until the waves are over, and then
+// goes by waves itself.
+func TestWaveConfig(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.beginWaves(1)
+	w.level("debug", "warning")
+	w.settle()
+	target := w.written().Tree
+	w.ready("cloud")
+	w.settle()
+	w.d.pass(time.Hour)
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=1")
+	if w.written().Tree != target {
+		t.Error("the target has changed")
+	}
+	w.restart()
+	w.settle()
+	w.ready("field")
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+	if title := w.open("dev").Title; !strings.HasPrefix(title, "dev canary 1/3: ") {
+		t.Errorf("after the waves, dev proposes %q", title)
+	}
+	w.finishWaves()
+	w.wantFolders("cloud=1 edge=1 field=1")
+	if r := w.written(); r.Advance != nil || w.hasPull() {
+		t.Errorf("the record is %+v", r)
+	}
+	w.wantLine(w.names, "dev=1 stage=1")
+}
+
+// TestWaveFails: where the first wave fails no other is proposed. A newer commit begins with the first
+// wave again.
+func TestWaveFails(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.beginWaves(1)
+	w.report(rollout.Failed, "cloud")
+	w.settle()
+	w.wantWaves("canary failed 0/1, first-edge waiting 0/0, rest waiting 0/0")
+	w.d.pass(3 * time.Hour)
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("a wave is proposed, and the one before failed")
+	}
+	if reason := w.d.state("dev").Reason; !strings.Contains(reason, "is halted: wave canary failed: Kustomization/flux-system/fleet failed on cloud-1") {
+		t.Errorf("dev is %q", reason)
+	}
+	w.names[w.changeNow(2)] = "2"
+	w.settle()
+	w.wantLine(w.names, "dev=2 stage=0")
+	if title := w.open("dev").Title; !strings.HasPrefix(title, "dev canary 1/3: ") {
+		t.Errorf("dev proposes %q", title)
+	}
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=2 edge=0 field=0")
+	w.finishWaves()
+	w.wantFolders("cloud=2 edge=2 field=2")
+	w.wantLine(w.names, "dev=2 stage=2")
+}
+
+// TestWaveFailsLater: a wave that was proven and fails later stops the waves after it, also one that is
+// proposed. They go on when its clusters are ready again, also in another process.
+func TestWaveFailsLater(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.beginWaves(1)
+	w.ready("cloud")
+	w.settle()
+	w.d.pass(time.Hour)
+	w.settle()
+	w.open("dev")
+	w.report(rollout.Progressing, "cloud")
+	w.settle()
+	w.open("dev") // a proof that has passed stays
+	w.restart()
+	w.settle()
+	w.open("dev")
+	w.report(rollout.Failed, "cloud")
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("the next wave is still proposed")
+	}
+	w.restart()
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("the next wave is proposed after a restart")
+	}
+	w.finishWaves()
+	w.wantFolders("cloud=1 edge=1 field=1")
+}
+
+// TestWaveRollback: a rollback between two waves restores all folders at once.
+func TestWaveRollback(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	before := w.record("dev")
+	w.beginWaves(1)
+	w.commitNow("dev", "roll back", map[string]string{"base-repo.yaml": recordText(w.world, before), "hold.yaml": own("Hold", "hold", "{reason: 1 is bad, commit: "+before+"}")})
+	w.settle()
+	if title := w.open("dev").Title; strings.Contains(title, "canary") {
+		t.Errorf("dev proposes %q", title)
+	}
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=0 edge=0 field=0")
+	if r := w.written(); r.Advance != nil || r.Older != nil || w.hasPull() {
+		t.Errorf("the record is %+v", r)
+	}
+}
+
+// TestWaveStrangers: what others change in a folder is replaced with its wave, and what they change
+// beside the folders delays no wave.
+func TestWaveStrangers(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.beginWaves(1)
+	out := w.server.Work(t, "out")
+	out.Pull("dev")
+	out.Write("README.md", "of people\n")
+	out.Write("edge/more.yaml", "a: 1\n")
+	out.Commit("by hand")
+	out.Push("dev")
+	w.settle()
+	w.finishWaves()
+	w.wantFolders("cloud=1 edge=1 field=1")
+	files := gittest.Files(w, w.server.Dir("out"), "dev")
+	if files["README.md"] != "of people\n" || files["edge/more.yaml"] != "" {
+		t.Errorf("the output has README.md %q and edge/more.yaml %q", files["README.md"], files["edge/more.yaml"])
+	}
+}
+
+// TestWaveTypes: a cluster type that is added in the middle waits for the next advance, and the folder
+// of a removed one goes with the last wave.
+func TestWaveTypes(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.beginWaves(1)
+	edge := gittest.Show(w, w.server.Dir("cp"), "dev", "cluster-types/edge.yaml")
+	w.commitNow("dev", "types", map[string]string{
+		"cluster-types/field.yaml": "", "cluster-types/late.yaml": strings.Replace(edge, "name: edge", "name: late", 1),
+	})
+	w.settle()
+	for range 2 {
+		w.ready("cloud", "edge", "field")
+		w.settle()
+		w.d.pass(time.Hour)
+		w.settle()
+		w.merge("dev")
+		w.settle()
+	}
+	w.wantFolders("cloud=1 edge=1 field=1")
+	if pull := w.open("dev"); strings.Contains(pull.Title, "/") {
+		t.Errorf("all that is left is one wave, and dev proposes %q", pull.Title)
+	}
+	w.finishWaves()
+	w.wantFolders("cloud=1 edge=1 late=1")
+}
+
+// TestWavesAtOnce: a change of cluster types of one wave is proposed as without waves, and so is the rest
+// when the waves are removed from the Promotion.
+func TestWavesAtOnce(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.commitNow("dev", "cloud only", map[string]string{
+		"configs/cloud.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cloud, labels: {platform-config: \"true\", location: cloud}}\ndata: {CLOUD: \"7\"}\n",
+	})
+	w.settle()
+	if title := w.open("dev").Title; strings.Contains(title, "canary") {
+		t.Errorf("dev proposes %q", title)
+	}
+	w.merge("dev")
+	w.settle()
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	w.level("debug", "warning")
+	w.settle()
+	if w.hasPull() {
+		t.Error("dev proposes what should wait for the first wave")
+	}
+	w.commitNow("main", "no waves", map[string]string{promotionFile: chainOf("    - {name: dev, merge: manual}\n    - {name: stage, after: [dev], merge: direct, proof: []}\n")})
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+	if r := w.written(); r.Advance != nil || r.Older != nil || w.hasPull() {
+		t.Errorf("the record is %+v", r)
+	}
+}
+
+// TestWavesDirect: where Fairlead merges, it merges each wave when those before are proven.
+func TestWavesDirect(t *testing.T) {
+	w := newWaveWorld(t, "direct")
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	w.ready("cloud", "edge", "field")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	w.d.pass(time.Hour)
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=1")
+	w.ready("field")
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+	w.wantLine(w.names, "dev=1 stage=0")
+	w.ready("cloud", "edge", "field")
+	w.settle()
+	w.wantLine(w.names, "dev=1 stage=1")
+}
+
+// TestWavesKilledAtEveryStep: whenever the process dies while it publishes the second wave, the next one
+// comes to the same end, with the data folder that was left behind or without.
+func TestWavesKilledAtEveryStep(t *testing.T) {
+	w := newWaveWorld(t, "direct")
+	w.more += "parallel: 1\n"
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	w.ready("cloud")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	w.d.Close()
+	w.closeReports(w.inbox)
+	w.inbox = nil
+	w.now = w.now.Add(time.Hour)
+	before := w.save()
+	lives := func(data string) {
+		w.d = w.begin(data)
+		for range 8 {
+			w.d.pass(0)
+		}
+		w.d.Close()
+	}
+	lives(w.data)
+	w.wantFolders("cloud=1 edge=0 field=1")
+	want := w.outcome()
+	var steps []string
+	for {
+		w.restore(before)
+		step := w.diesAt(len(steps)+1, w.data, cyclesVariable+"=8")
+		if step == "" {
+			break
+		}
+		steps = append(steps, step)
+		data := w.data
+		if len(steps)%2 == 0 {
+			data = w.TempDir()
+		}
+		lives(data)
+		w.wantOutcome(fmt.Sprintf("killed at step %d (%s)", len(steps), step), want)
+	}
+	all := strings.Join(steps, "\n")
+	for _, step := range []string{"push our branch", "merge the pull request"} {
+		if !strings.Contains(all, step) {
+			t.Errorf("the steps were %q, without %q", steps, step)
+		}
+	}
+}
+
+// settings changes what dev's waves are written with: pairs of an old and a new text of inWaves.
+func (w *waveWorld) settings(merge string, pairs ...string) {
+	w.Helper()
+	chain := strings.NewReplacer(append(pairs, "MERGE", merge)...).Replace(inWaves)
+	w.commitNow("main", "settings", map[string]string{promotionFile: chainOf(chain)})
+	w.settle()
+}
+
+// TestWaveRestart: with onChange: restart new inputs begin with the first wave, and never more than two
+// generations are in the output.
+func TestWaveRestart(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.settings("manual", "      waves:", "      advance: {onChange: restart}\n      waves:")
+	w.beginWaves(1)
+	w.level("debug", "warning")
+	w.settle()
+	if title := w.open("dev").Title; !strings.HasPrefix(title, "dev canary 1/3: ") {
+		t.Errorf("dev proposes %q", title)
+	}
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	if n := len(w.written().Older); n != 1 {
+		t.Errorf("the output has %d older generations", n)
+	}
+	w.finishWaves()
+	w.wantFolders("cloud=1 edge=1 field=1")
+	w.wantLine(w.names, "dev=1 stage=1")
+}
+
+// TestWaveLeft: another target that leaves the folders of a wave as they are waits for the proof of that
+// wave, also where the wave failed and another base follows it.
+func TestWaveLeft(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.settings("manual", "      waves:", "      advance: {onChange: restart}\n      waves:")
+	w.beginWaves(1)
+	w.commitNow("dev", "edge only", map[string]string{
+		"configs/edge.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: edge, labels: {platform-config: \"true\", location: edge}}\ndata: {EDGE: \"7\"}\n",
+	})
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("the change is proposed, and the first wave is not proven")
+	}
+	w.report(rollout.Failed, "cloud")
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("the change is proposed, and the first wave failed")
+	}
+	w.wantFolders("cloud=1 edge=0 field=0")
+	w.finishWaves()
+	w.wantFolders("cloud=1 edge=1 field=1")
+}
+
+// TestWaveBudget: failures within the budget of a wave stop no other, and more of them do.
+func TestWaveBudget(t *testing.T) {
+	w := newWaveWorld(t, "direct")
+	w.settings("direct", "      waves:", "      advance: {budget: {clusterTypes: 1}}\n      waves:", "matchLabels: {ring: first}}", "matchLabels: {location: edge}}")
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	w.report(rollout.Failed, "cloud")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0") // the first wave has no budget
+	w.ready("cloud")
+	w.settle()
+	w.d.pass(time.Hour)
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+}
+
+// TestWaveBudgetOfTypes: of a wave with two cluster types one may fail, and not both.
+func TestWaveBudgetOfTypes(t *testing.T) {
+	for _, c := range []struct{ budget, want string }{
+		{"{clusterTypes: 1}", "cloud=1 edge=1 field=1"}, {"{clusterTypes: 0}", "cloud=0 edge=1 field=1"}, {"{clusters: 1}", "cloud=1 edge=1 field=1"}, {"{clusterTypes: 1, clusters: 0}", "cloud=0 edge=1 field=1"},
+	} {
+		t.Run(c.budget, func(t *testing.T) {
+			w := newWaveWorld(t, "direct")
+			w.settings("direct", "matchLabels: {location: cloud}}, proof: [rollout, {soak: 1h}]}", "matchLabels: {location: edge}}, budget: "+c.budget+"}")
+			w.names[w.changeNow(1)] = "1"
+			w.settle()
+			w.wantFolders("cloud=0 edge=1 field=1")
+			w.ready("edge")
+			w.settle()
+			w.report(rollout.Failed, "field")
+			w.settle()
+			w.wantFolders(c.want)
+		})
+	}
+}
+
+// TestWaveAway: clusters that were silent for long before a wave was merged do not hold it, and are named.
+func TestWaveAway(t *testing.T) {
+	w := newWaveWorld(t, "direct")
+	w.settings("direct", "      waves:", "      advance: {away: 24h}\n      waves:", ", {soak: 1h}", "")
+	w.d.pass(48 * time.Hour)
+	e := w.fluxEvent("cloud-2", rollout.Ready)
+	e.ClusterType, e.Message = "cloud", "ready"
+	w.add(w.inbox, e)
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	e = w.fluxEvent("cloud-2", rollout.Ready)
+	e.ClusterType, e.Message = "cloud", "ready"
+	w.add(w.inbox, e)
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=1")
+}
+
+// TestWavePause: while waves are held none is proposed, and an open one is withdrawn. Released, it is proposed
+// again: the same commit, once the inputs are those of the first wave.
+func TestWavePause(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	held := map[string]string{"hold.yaml": own("Hold", "hold", "{reason: load test, scope: waves}")}
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	offered := w.head("out", "fairlead/dev")
+	for range 2 {
+		w.commitNow("dev", "hold", held)
+		w.settle()
+		if w.hasPull() {
+			t.Fatal("a wave is proposed while waves are held")
+		}
+		if reason := w.d.stage("dev").Waves[w.reached()].Reason; !strings.Contains(reason, "load test") {
+			t.Errorf("the wave waits because of %q", reason)
+		}
+		w.d.Close()
+		w.d = w.begin(w.TempDir(), w.use)
+		w.settle()
+		w.commitNow("dev", "release", map[string]string{"hold.yaml": ""})
+		w.settle()
+		if again := w.head("out", "fairlead/dev"); w.reached() > 0 && again != offered {
+			t.Errorf("after the release %s is proposed, and before %s", again, offered)
+		}
+		if w.reached() > 0 {
+			break
+		}
+		w.merge("dev")
+		w.settle()
+		w.wantFolders("cloud=1 edge=0 field=0")
+		w.ready("cloud")
+		w.settle()
+		w.d.pass(time.Hour)
+		w.settle()
+		offered = w.head("out", "fairlead/dev")
+	}
+	w.finishWaves()
+	w.wantFolders("cloud=1 edge=1 field=1")
+}
+
+// reached returns how many waves of dev are merged.
+func (w *waveWorld) reached() int {
+	w.Helper()
+	if a := w.written().Advance; a != nil {
+		return len(a.Reached())
+	}
+	return 0
+}
+
+// TestWaveWindow: a wave with a window is proposed and merged inside of it alone; other waves have their own
+// way to be merged.
+func TestWaveWindow(t *testing.T) {
+	w := newWaveWorld(t, "direct")
+	open := w.now.UTC().Add(5 * time.Hour).Truncate(time.Hour)
+	window := fmt.Sprintf("gates: [{window: {allow: [{cron: '0 %d * * *', duration: 1h}]}}], merge: manual", open.Hour())
+	w.settings("direct", "matchLabels: {ring: first}}", "matchLabels: {ring: first}}, "+window, ", {soak: 1h}", "")
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	w.ready("cloud")
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("the wave is proposed outside of its window")
+	}
+	w.d.pass(open.Sub(w.now.UTC()) + time.Minute)
+	w.settle()
+	if title := w.open("dev").Title; !strings.HasPrefix(title, "dev first-edge 2/3: ") {
+		t.Errorf("dev proposes %q", title)
+	}
+	w.d.pass(2 * time.Hour)
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("the wave is still proposed after its window")
+	}
+	w.d.pass(22*time.Hour + 10*time.Minute)
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=1")
+	w.ready("field")
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+}
+
+// TestWaveBatches: a wave goes in parts, each after the proof of the one before, and soaks once.
+func TestWaveBatches(t *testing.T) {
+	w := newWaveWorld(t, "direct")
+	w.settings("direct", "matchLabels: {location: cloud}}, proof", "matchLabels: {location: edge}}, batch: 1, proof")
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	w.wantFolders("cloud=0 edge=1 field=0")
+	w.ready("edge")
+	w.settle()
+	w.wantFolders("cloud=0 edge=1 field=1")
+	w.ready("field")
+	w.settle()
+	w.wantFolders("cloud=0 edge=1 field=1")
+	w.d.pass(time.Hour)
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+}

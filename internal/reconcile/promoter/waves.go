@@ -1,0 +1,324 @@
+package promoter
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/promotion/wave"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+)
+
+type waveProofs struct {
+	advance, reached string // the id of the advance, and its last wave
+	waves            []wave.Members
+	verdicts         map[string]gate.Verdict
+	progress         map[string]waveProgress
+	deployedAt       map[string]time.Time // when the clusters of a wave began to run its folders
+	proven           map[string]bool      // whether the proof of a wave passed once
+	// failedTypes and failedClusters count failures that a budget was asked for.
+	failedTypes, failedClusters int
+}
+
+// waveProgress is what the clusters of a merged wave have reported.
+type waveProgress struct {
+	merged  time.Time
+	summary rollout.Summary
+}
+
+func waveContext(environment, advance, name string) string {
+	return path.Join("fairlead", environment, "wave", advance, name)
+}
+
+// waveEntry is the verdict of the gates of the wave that comes next.
+type waveEntry struct {
+	wave    string
+	verdict gate.Verdict
+}
+
+// WaveEntry returns the verdict of the gates of a wave that is not merged; false if it is unknown.
+func WaveEntry(m *Promoter, environment, name string) (gate.Verdict, bool) {
+	known := m.memoryOf(environment).waveEntry
+	return known.verdict, known.wave == name && (known.verdict.ValidUntil.IsZero() || m.now.Before(known.verdict.ValidUntil))
+}
+
+// evaluateEntry evaluates the gates of the wave that is proposed next.
+func evaluateEntry(ctx context.Context, m *Promoter, s *stageState) {
+	before := s.memory.waveEntry
+	s.memory.waveEntry = waveEntry{}
+	e := s.environment
+	if e.NextWave < len(e.Waves) {
+		name := e.Waves[e.NextWave].Name
+		set, _ := gate.CompileWaveGates(findWave(s.spec, name)) // its problems stop the round
+		f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, OutputCommit: s.output.head}
+		m.answerNeeds(ctx, s, &set, &f)
+		s.memory.waveEntry = waveEntry{name, set.Evaluate(f)}
+	}
+	now := s.memory.waveEntry
+	s.wavesChanged = s.wavesChanged || before.wave != now.wave || before.verdict.Status != now.verdict.Status || !before.verdict.ValidUntil.Equal(now.verdict.ValidUntil)
+}
+
+// findWave returns the wave of a stage by its name or that of a batch.
+func findWave(s model.Stage, name string) model.Wave {
+	i := slices.IndexFunc(s.Waves, func(w model.Wave) bool { return w.Name == wave.BaseName(name) })
+	if i < 0 {
+		return model.Wave{Name: name, Pos: s.Pos, Budget: s.RestBudget}
+	}
+	return s.Waves[i]
+}
+
+// findPause returns why no other wave of an environment is proposed; "" if they are.
+func findPause(ctx context.Context, m *Promoter, environment string, o Policy) string {
+	branch, err := o.source.Branch(ctx, environment)
+	if err != nil || branch.Repo == nil { // the round reports it
+		return ""
+	}
+	holds, err := m.findHolds(o.base, branch, environment)
+	if err != nil {
+		return "it is unknown whether it is paused: " + err.Error()
+	}
+	for _, h := range holds {
+		if h.scope == model.ScopeWaves {
+			return h.reason
+		}
+	}
+	return ""
+}
+
+// WaveVerdicts returns the verdicts on merged waves; nil if they are unknown.
+func WaveVerdicts(m *Promoter, environment string, a *wave.Advance) map[string]gate.Verdict {
+	known := m.memoryOf(environment).waves
+	if known.advance != a.ID || known.reached != a.Wave {
+		return nil
+	}
+	return known.verdicts
+}
+
+// DescribeWaves changes with the verdicts on waves.
+func DescribeWaves(m *Promoter, environment string) string {
+	known := m.memoryOf(environment)
+	v, isKnown := WaveEntry(m, environment, known.waveEntry.wave)
+	return fmt.Sprintln(known.waves.describe(), known.waveEntry.wave, v.Status, isKnown)
+}
+
+func (p waveProofs) describe() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.verdicts)) {
+		v := p.verdicts[name]
+		fmt.Fprintln(&b, p.advance, name, v.Status)
+		if v.Status == gate.Fail {
+			fmt.Fprintln(&b, v.Reason)
+		}
+	}
+	return b.String()
+}
+
+func evaluateWaves(ctx context.Context, m *Promoter, s *stageState) (bool, error) {
+	before := s.memory.waves
+	s.memory.waves = waveProofs{}
+	defer func() {
+		s.wavesChanged = before.describe() != s.memory.waves.describe()
+		evaluateEntry(ctx, m, s)
+	}()
+	if len(s.spec.Waves) == 0 || s.output.remote == nil || s.output.head == "" {
+		return false, nil
+	}
+	written, err := git.InspectTree(s.output.remote.Mirror(), s.output.head, func(t tree.Tree) (*publish.Written, error) {
+		return m.options.Records.ReadWritten(t.Sub(publish.CleanFolder(s.output.folder)), s.spec.Name)
+	})
+	if err != nil || written == nil || written.Advance == nil { // publishing reports an unreadable record
+		return false, nil
+	}
+	base, _ := written.Input(publish.BaseLayer)
+	isReplaced := !s.composition().Equal(lane.Composition{Platform: base.Commit, Lanes: base.Lanes}) // by another advance
+	a := written.Advance
+	now := waveProofs{
+		advance: a.ID, reached: a.Wave, waves: a.Waves, verdicts: map[string]gate.Verdict{}, progress: map[string]waveProgress{},
+		deployedAt: map[string]time.Time{}, proven: map[string]bool{},
+	}
+	if before.advance == a.ID {
+		now.deployedAt, now.proven = before.deployedAt, before.proven
+	}
+	reached := a.Reached()
+	for i, one := range reached {
+		now.proven[one.Name] = now.proven[one.Name] || i < len(reached)-1 // the next one followed it
+		v, err := evaluateWave(ctx, m, s, a, one, &now)
+		if err != nil {
+			return !isReplaced, err
+		}
+		now.verdicts[one.Name] = v
+	}
+	s.memory.waves = now
+	if isReplaced {
+		return false, nil
+	}
+	s.stage.Merged, s.stage.InWaves, s.stage.Proof = true, true, combineWaves(a, now)
+	return true, nil
+}
+
+func combineWaves(a *wave.Advance, p waveProofs) gate.Verdict {
+	reached := a.Reached()
+	parts := make([]gate.Verdict, 0, len(reached))
+	for i, one := range reached {
+		v := p.verdicts[one.Name]
+		v.Gate, v.Reason = "wave "+one.Name, fmt.Sprintf("wave %s (%d of %d): %s", one.Name, i+1, len(a.Waves), v.Reason)
+		parts = append(parts, v)
+	}
+	all := gate.CombineVerdicts("proof", parts)
+	if all.Status == gate.Pass {
+		next := min(len(reached), len(a.Waves)-1)
+		all.Status, all.Reason = gate.Wait, fmt.Sprintf("wave %s (%d of %d) is not merged yet", a.Waves[next].Name, next+1, len(a.Waves))
+	}
+	return all
+}
+
+func evaluateWave(ctx context.Context, m *Promoter, s *stageState, a *wave.Advance, one wave.Members, p *waveProofs) (gate.Verdict, error) {
+	spec := findWave(s.spec, one.Name)
+	set, _ := gate.CompileWave(spec) // its problems stop the round
+	running, soaking := set.SplitSoak()
+	if next := a.Follower(one.Name); wave.BaseName(next) == spec.Name && next != spec.Name { // of the same wave
+		soaking.Gates = nil
+	}
+	merged, err := s.output.remote.Mirror().LastChangedBy(s.output.head, path.Join(s.output.folder, one.Folders[0]), maxRecords)
+	if err != nil {
+		return gate.Verdict{}, err
+	}
+	said, err := m.readStatuses(ctx, s.output.remote, merged.ID)
+	if err != nil {
+		return gate.Verdict{}, err
+	}
+	context := waveContext(s.spec.Name, a.ID, one.Name)
+	if p.deployedAt[one.Name].IsZero() {
+		p.deployedAt[one.Name] = deployedSince(said, context+"/deployed", time.Time{})
+	}
+	p.proven[one.Name] = p.proven[one.Name] || !deployedSince(said, context, time.Time{}).IsZero()
+	f := gate.Facts{
+		Now: m.now, Environment: s.spec.Name, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: s.base.Progress.Freezes,
+		OutputCommit: s.output.head, MergedAt: gate.EarlierTime(merged.When, m.now),
+	}
+	part := *s
+	part.waveTypes = one.Folders
+	if away := s.spec.Advance.Away; away > 0 {
+		part.silentBefore = f.MergedAt.Add(-away)
+	}
+	m.answerNeeds(ctx, &part, &running, &f)
+	if part.err != nil {
+		s.recordError(part.err)
+	}
+	if f.Reports == nil {
+		m.readReports(&part, &f)
+	}
+	p.progress[one.Name] = waveProgress{f.MergedAt, rollout.Summarize(f.Reports, rollout.Rule{}, f.MergedAt, m.now)}
+	v := running.Evaluate(f)
+	if v.Status == gate.Fail && spec.Budget != nil {
+		v = applyBudget(ctx, m, &part, waveBudget{*spec.Budget, a, running, v, f}, p)
+	}
+	isDeployed := v.Status == gate.Pass
+	switch {
+	case !isDeployed && !p.proven[one.Name]:
+		p.deployedAt[one.Name] = time.Time{}
+	case isDeployed && p.deployedAt[one.Name].IsZero():
+		p.deployedAt[one.Name] = m.now
+	}
+	f.DeployedAt = p.deployedAt[one.Name]
+	if !p.proven[one.Name] {
+		v = gate.CombineVerdicts(set.Name, append(slices.Clone(v.Parts), soaking.Evaluate(f).Parts...))
+	} else if v.Status != gate.Fail {
+		v.Status, v.Reason = gate.Pass, "its proof has passed"
+	}
+	p.proven[one.Name] = p.proven[one.Name] || v.Status == gate.Pass
+	return v, reportWave(ctx, m, s, merged.ID, context, said, v.Status, isDeployed, len(soaking.Gates) > 0)
+}
+
+// waveBudget is what applyBudget applies to a wave that failed.
+type waveBudget struct {
+	budget  model.Budget
+	advance *wave.Advance
+	running gate.Set
+	verdict gate.Verdict // of all cluster types of the wave
+	facts   gate.Facts
+}
+
+// applyBudget returns the verdict on the cluster types of a wave that did not fail, if the budget allows the
+// failures of all waves so far.
+func applyBudget(ctx context.Context, m *Promoter, part *stageState, b waveBudget, p *waveProofs) gate.Verdict {
+	judge := func(types []string) gate.Verdict {
+		part.waveTypes = types
+		m.answerNeeds(ctx, part, &b.running, &b.facts)
+		return b.running.Evaluate(b.facts)
+	}
+	var rest, failed []string
+	clusters := 0
+	for _, t := range part.waveTypes {
+		if judge([]string{t}).Status != gate.Fail {
+			rest = append(rest, t)
+			continue
+		}
+		failed = append(failed, t)
+		clusters += rollout.Summarize(b.facts.Reports, rollout.Rule{}, b.facts.MergedAt, m.now).Failed
+	}
+	p.failedTypes, p.failedClusters = p.failedTypes+len(failed), p.failedClusters+clusters
+	types, all := 0, 0
+	for _, w := range b.advance.Waves {
+		types, all = types+len(w.Folders), all+part.environment.countClusters(w.Folders)
+	}
+	spent := gate.Verdict{Gate: "budget", Status: gate.Pass, Reason: fmt.Sprintf("%s failed: %s", text.Count(len(failed), "cluster type"), strings.Join(failed, ", "))}
+	v := b.verdict
+	switch {
+	case b.budget.ClusterTypes.IsExceeded(p.failedTypes, types) || b.budget.Clusters.IsExceeded(p.failedClusters, all):
+		spent.Status = gate.Fail
+	case len(rest) == 0:
+		v.Parts = nil
+	default:
+		v = judge(rest)
+	}
+	return gate.CombineVerdicts(b.verdict.Gate, append(slices.Clone(v.Parts), spent))
+}
+
+// reportWave records for other processes whether a proof passed, and since when clusters run a wave.
+func reportWave(ctx context.Context, m *Promoter, s *stageState, commit, context string, said []gate.CommitStatus, status gate.Status, isDeployed, soaks bool) error {
+	if !m.mayWrite() || s.err != nil {
+		return nil
+	}
+	var wanted []forge.Status
+	deployed := promotedStatus
+	if isDeployed {
+		deployed = deployedStatus
+	}
+	deployed.Context = context + "/deployed"
+	if soaks {
+		wanted = append(wanted, deployed)
+	}
+	proof := forge.Status{Context: context, Outcome: forge.Pending, Description: "To be verified"}
+	switch status {
+	case gate.Pass:
+		proof.Outcome, proof.Description = forge.Success, "Verified"
+	case gate.Fail:
+		proof.Outcome, proof.Description = forge.Failure, "Failed"
+	}
+	wanted = append(wanted, proof)
+	for _, want := range wanted {
+		isSet := slices.ContainsFunc(said, func(st gate.CommitStatus) bool { return st.Context == want.Context && st.Outcome == want.Outcome })
+		isFirst := want.Outcome == forge.Pending && !slices.ContainsFunc(said, func(st gate.CommitStatus) bool { return st.Context == want.Context })
+		if isSet || isFirst { // what nobody recorded needs no status yet
+			continue
+		}
+		s.memory.published.ForgetStatus(s.environment.Repo, commit, want.Context)
+		if err := m.options.Remotes.SetCommitStatus(ctx, &s.memory.published, s.environment.Repo, commit, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
