@@ -45,6 +45,7 @@ var commands = []func(*app) *cobra.Command{
 	newHold,
 	newRelease,
 	newRollback,
+	newWaves,
 	newFreeze,
 	newEphemeral,
 	newFleet,

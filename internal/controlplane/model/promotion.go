@@ -36,6 +36,7 @@ var OwnKinds = []KindInfo{
 	{"PlanRequest", PlanRequestSpec{}},
 	{"Promotion", promotionSpec{}},
 	{"StackSettings", StackSettingsSpec{}},
+	{WaveDecisionKind, waveDecisionSpec{}},
 }
 
 type promotionSpec struct {
@@ -253,6 +254,7 @@ type Progress struct {
 	HoldReleases []*HoldRelease
 	Keys         []*ClusterKey
 	Lanes        []*LaneRecord
+	Waves        []*WaveDecision
 	Clusters     []*ListedCluster // see ListClusters
 	// ClosedLists are the ClusterLists, as "Kind/name", that say that only listed clusters count.
 	ClosedLists []string
@@ -269,6 +271,7 @@ func (p *Progress) add(o *Progress) {
 	p.HoldReleases = append(p.HoldReleases, o.HoldReleases...)
 	p.Keys = append(p.Keys, o.Keys...)
 	p.Lanes = append(p.Lanes, o.Lanes...)
+	p.Waves = append(p.Waves, o.Waves...)
 	p.Clusters = append(p.Clusters, o.Clusters...)
 	p.ClosedLists = append(p.ClosedLists, o.ClosedLists...)
 	p.Problems = append(p.Problems, o.Problems...)
@@ -339,6 +342,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Retired, s.Adopted, s.Environments, s.Reason})
 	case lanesKind:
 		p.Lanes = append(p.Lanes, r.readLaneRecord(n, d))
+	case WaveDecisionKind:
+		p.Waves = append(p.Waves, readWaveDecision(r, n, d))
 	case "ClusterList":
 		p.Clusters = append(p.Clusters, r.readClusterList(n, h.kind, d)...)
 	case "Ephemeral":

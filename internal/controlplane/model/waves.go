@@ -44,6 +44,8 @@ type Advance struct {
 	Restarts bool
 	// From is the number of changed cluster types from which a change goes by waves.
 	From int
+	// GoesBack means that a failure brings back what was there before the first wave.
+	GoesBack bool
 	// Away is how long before the merge of a wave a cluster must have been silent to be left out; 0 leaves out none.
 	Away time.Duration
 }
@@ -62,11 +64,58 @@ type Share struct {
 // IsExceeded reports whether n of all are more than the share, rounded down.
 func (s Share) IsExceeded(n, all int) bool { return s.IsLimit && n > s.Count+all*s.Percent/100 }
 
+// WaveDecision is a decision of a person, or after a failure, about an advance.
+type WaveDecision struct {
+	Object
+	Action  string // one of the actions below
+	Advance string // its id
+	Wave    string // that is skipped; "" for other actions
+	Reason  string
+}
+
+// WaveDecisionKind is its kind.
+const WaveDecisionKind = "WaveDecision"
+
+// The actions.
+const (
+	SkipWave       = "skip"    // the proof of the wave counts as passed
+	RejectAdvance  = "reject"  // its target is not wanted: what was there before the first wave comes back
+	ReplaceAdvance = "replace" // the newest inputs begin with the first wave
+)
+
+type waveDecisionSpec struct {
+	Action  string       `yaml:"action" required:"true"`
+	Advance verbatimText `yaml:"advance" required:"true"`
+	Wave    string       `yaml:"wave"`
+	Reason  string       `yaml:"reason"`
+}
+
+func readWaveDecision(r *reader, n *yaml.Node, d *decoder) *WaveDecision {
+	o, s, _ := readObject[waveDecisionSpec](r, n, WaveDecisionKind, d)
+	d.checkOneOf(o.Pos, "spec.action", s.Action, SkipWave, RejectAdvance, ReplaceAdvance)
+	if (s.Action == SkipWave) != (s.Wave != "") {
+		d.addProblem(n, "write spec.wave for the action skip, and for no other", "a WaveDecision with action %s cannot have wave %q", s.Action, s.Wave)
+	}
+	return &WaveDecision{o, s.Action, string(s.Advance), s.Wave, s.Reason}
+}
+
+// EncodeWaveDecision encodes a decision.
+func EncodeWaveDecision(w WaveDecision) ([]byte, error) {
+	spec := struct {
+		Action  string `yaml:"action"`
+		Advance string `yaml:"advance"`
+		Wave    string `yaml:"wave,omitempty"`
+		Reason  string `yaml:"reason,omitempty"`
+	}{w.Action, w.Advance, w.Wave, w.Reason}
+	return EncodeObject(WaveDecisionKind, w.Name, spec)
+}
+
 type advanceSpec struct {
-	OnChange string        `yaml:"onChange"`
-	From     int           `yaml:"from"`
-	Budget   *budgetSpec   `yaml:"budget"`
-	Away     time.Duration `yaml:"away"`
+	OnChange  string        `yaml:"onChange"`
+	OnFailure string        `yaml:"onFailure"`
+	From      int           `yaml:"from"`
+	Budget    *budgetSpec   `yaml:"budget"`
+	Away      time.Duration `yaml:"away"`
 }
 
 type budgetSpec struct {
@@ -104,10 +153,11 @@ const maxShare = 1_000_000
 // parse returns the budget of waves after the first, too.
 func (s advanceSpec) parse(pos problem.Pos, d *decoder) (Advance, *Budget) {
 	d.checkOneOf(pos, "onChange", s.OnChange, "finish", "restart")
+	d.checkOneOf(pos, "onFailure", s.OnFailure, "halt", "back")
 	if s.From < 0 || s.Away < 0 {
 		d.problems.Addf(pos, d.subject, "remove it for the default", "from and away of advance cannot be negative")
 	}
-	return Advance{Restarts: s.OnChange == "restart", From: s.From, Away: s.Away}, s.Budget.parse(pos, d)
+	return Advance{Restarts: s.OnChange == "restart", From: s.From, GoesBack: s.OnFailure == "back", Away: s.Away}, s.Budget.parse(pos, d)
 }
 
 type waveSpec struct {

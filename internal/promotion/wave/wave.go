@@ -242,6 +242,17 @@ func splitBatches(waves []Members, sizes map[string]int) (all []Members) {
 	return all
 }
 
+// FindDecision returns a decision about an advance or a wave of it; nil for none.
+func FindDecision(all []*model.WaveDecision, action, advance, name string) *model.WaveDecision {
+	i := slices.IndexFunc(all, func(d *model.WaveDecision) bool {
+		return d.Action == action && d.Advance == advance && (d.Wave == name || d.Wave == BaseName(name))
+	})
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
 // BaseName returns the name of the wave that a batch is a part of, or the name itself.
 func BaseName(name string) string {
 	name, _, _ = strings.Cut(name, "/")

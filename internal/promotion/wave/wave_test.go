@@ -31,8 +31,6 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestDecide is a table of decisions about the waves a, b and the rest of c, of which some folders are the
-// target's.
 // TestCheckWaves: a wave without cluster types is a warning, and waves beside stacks are a problem.
 func TestCheckWaves(t *testing.T) {
 	waves := []model.Wave{{Name: "first", Pick: &model.Pick{Count: 1}}, {Name: "second", Pick: &model.Pick{Count: 1, By: "region"}}}

@@ -41,6 +41,9 @@ const EndsTrailer = "Fairlead-Ends"
 // UnmergedTrailer names, in a promotion, a superseded commit that was not merged.
 const UnmergedTrailer = "Fairlead-Unmerged"
 
+// WavesBackAction takes an environment back to before its waves.
+const WavesBackAction = "waves-back"
+
 // RollbackAction is the action of a commit that rolls an environment back.
 const RollbackAction = "rollback"
 

@@ -180,6 +180,9 @@ func (l *Loop) publishEnvironment(ctx context.Context, e *environment) (retry bo
 	if err == nil {
 		err = l.barrier.Run("publish", e.name, func() error { return l.publishIfChanged(ctx, e, a) })
 	}
+	if err == nil && e.outcome.isUndecided {
+		e.attempt = a
+	}
 	if err == nil && !e.outcome.problems.StopsEnvironment() { // what stops it may keep stacks and approvals from being read
 		err = l.barrier.Run("ask for plans of", e.name, func() error { return l.proposePlanRequests(ctx, e, a.rendered.Model) })
 	}
@@ -340,7 +343,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil || done.problems.StopsEnvironment() {
 		return err
 	}
-	done.step = part.step
+	done.step, done.isUndecided = part.step, part.isUndecided
 	if part.isUnknown {
 		done.result = publish.Result{State: publish.Advancing, Reason: part.waits, Head: part.head}
 		return nil

@@ -47,6 +47,7 @@ type outcome struct {
 	teardowns    string // which stacks the output tears down, and what they and manifests of clusters wait for
 	clusterTypes []promoter.ClusterType
 	step         *publish.Step // the wave that is proposed or waits; nil for none
+	isUndecided  bool          // the proofs of its waves are not evaluated yet
 }
 
 // mergedPull is a pull request that was merged, and what it changed; the zero value is none that this process knows.
@@ -178,7 +179,7 @@ func (o *outcome) promotionFacts() promoter.Environment {
 	if i := slices.IndexFunc(o.commits, func(c source.Commit) bool { return c.Layer == "base" }); i >= 0 {
 		f.BaseCommit, f.Lanes = o.commits[i].Commit, o.commits[i].Lanes
 	}
-	if o.step != nil {
+	if o.step != nil && o.step.Number > 0 {
 		f.Waves, f.NextWave, f.WaveWaits = o.step.Waves, o.step.Number-1, o.result.Reason
 	}
 	if o.isStopped() {

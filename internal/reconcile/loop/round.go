@@ -61,6 +61,10 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	l.notePlanReports(all)
 	l.publishEnvironments(ctx, all)
 	l.promoteCommits(ctx)
+	if undecided := listUndecided(all); len(undecided) > 0 { // a new process knows the proofs of their waves now
+		l.publishEnvironments(ctx, undecided)
+		l.promoteCommits(ctx)
+	}
 	l.undone = l.retirement.retireEnvironments(ctx) || l.undone
 	l.nextAsk = l.schedulers.Next(l.roundTime)
 	if next := l.inventories.Next(l.roundTime); !next.IsZero() && (l.nextAsk.IsZero() || next.Before(l.nextAsk)) {

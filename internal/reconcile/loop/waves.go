@@ -1,13 +1,16 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/wave"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -35,9 +38,10 @@ type waveOutput struct {
 	step     *publish.Step // nil if all is proposed at once
 	head     string        // of the output branch
 	merge    string        // of the wave; "" for that of the environment
-	// waits is why no wave is proposed; "" for no reason. isUnknown means that nothing may change.
-	waits     string
-	isUnknown bool
+	// waits is why no wave is proposed; "" for no reason. isUnknown means that nothing may change, isUndecided that it is unknown
+	// until proofs are evaluated.
+	waits                  string
+	isUnknown, isUndecided bool
 }
 
 // waveTarget is a target that was rendered again.
@@ -81,6 +85,9 @@ func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model
 	if err != nil {
 		return o, err
 	}
+	if isBack, err := l.followRejection(ctx, e, advance, rejection{out.Mirror(), to, *written, now, rendered.ID().String()}, &o); isBack || err != nil {
+		return o, err
+	}
 	facts := wave.Facts{Head: findFolders(now, written.Folders), Target: findFolders(o.rendered, nil), Record: advance, From: stage.Advance.From, Batches: map[string]int{}}
 	if advance == nil {
 		isOlder, err := l.isOlderBase(ctx, r, *written)
@@ -94,7 +101,8 @@ func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model
 	}
 	if written.Advance != nil {
 		facts.Verdicts = promoter.WaveVerdicts(l.promoter, e.name, written.Advance)
-		o.isUnknown, o.waits = facts.Verdicts == nil, "the proofs of its waves are not evaluated yet"
+		o.isUndecided = facts.Verdicts == nil
+		o.isUnknown, o.waits = o.isUndecided, "the proofs of its waves are not evaluated yet"
 	}
 	d := l.decide(e.name, facts, &o)
 	if d.State == wave.Idle || d.State == wave.Whole {
@@ -116,10 +124,11 @@ func (l waveDivider) decide(environment string, f wave.Facts, o *waveOutput) wav
 	d := wave.Decide(f)
 	switch d.State {
 	case wave.Idle, wave.Whole:
-		o.isUnknown, o.waits = false, ""
+		o.isUnknown, o.isUndecided, o.waits = false, false, ""
 	case wave.Offers:
 		name := d.Waves[d.Next].Name
-		o.isUnknown, o.waits = false, l.findWait(environment, name)
+		o.isUnknown = false
+		o.waits, o.isUndecided = l.findWait(environment, name)
 		if o.waits != "" {
 			d.State = wave.Proving
 		}
@@ -148,22 +157,23 @@ func applyDecision(d wave.Decision, f wave.Facts, now tree.Tree, written publish
 	}
 }
 
-// findWait returns why a wave is not proposed although earlier ones are proven; "" if it is.
-func (l waveDivider) findWait(environment, name string) string {
+// findWait returns why a wave is not proposed although earlier ones are proven; "" if it is. isUndecided means that its gates
+// are not evaluated yet.
+func (l waveDivider) findWait(environment, name string) (why string, isUndecided bool) {
 	if why := l.orders.Paused[environment]; why != "" {
-		return fmt.Sprintf("wave %s is paused: %s", name, why)
+		return fmt.Sprintf("wave %s is paused: %s", name, why), false
 	}
 	if !slices.ContainsFunc(l.orders.Waves[environment].Waves, func(w model.Wave) bool { return w.Name == wave.BaseName(name) && len(w.Gates) > 0 }) {
-		return ""
+		return "", false
 	}
 	v, known := promoter.WaveEntry(l.promoter, environment, name)
 	switch {
 	case !known:
-		return fmt.Sprintf("the gates of wave %s are not evaluated yet", name)
+		return fmt.Sprintf("the gates of wave %s are not evaluated yet", name), true
 	case v.Status != gate.Pass:
-		return fmt.Sprintf("wave %s waits: %s", name, v.Reason)
+		return fmt.Sprintf("wave %s waits: %s", name, v.Reason), false
 	}
-	return ""
+	return "", false
 }
 
 func explainWait(d wave.Decision) string {
@@ -187,7 +197,8 @@ func (l waveDivider) resumeAdvance(ctx context.Context, e *environment, r source
 		return nil, nil
 	}
 	if !isSameInputs(newest, written.From) || o.rendered.ID().String() != written.Tree {
-		if l.orders.Waves[e.name].Advance.Restarts && o.rendered.ID().String() != written.Tree {
+		replaced := wave.FindDecision(l.orders.WaveDecisions[e.name], model.ReplaceAdvance, written.Advance.ID, "") != nil
+		if (replaced || l.orders.Waves[e.name].Advance.Restarts) && o.rendered.ID().String() != written.Tree {
 			return nil, nil
 		}
 		target, err := l.renderTarget(ctx, e, written)
@@ -200,6 +211,81 @@ func (l waveDivider) resumeAdvance(ctx context.Context, e *environment, r source
 		return nil, nil
 	}
 	return written.Advance, nil
+}
+
+type rejection struct {
+	output  *git.Repository
+	to      *model.GitOpsRepo
+	written publish.Written
+	now     tree.Tree // the output
+	wanted  string    // id of the tree that is rendered from the newest inputs
+}
+
+// followRejection goes back to before a rejected advance, or stays there. It returns false if none is rejected.
+func (l waveDivider) followRejection(ctx context.Context, e *environment, advance *wave.Advance, r rejection, o *waveOutput) (bool, error) {
+	find := func(target string) *model.WaveDecision {
+		return wave.FindDecision(l.orders.WaveDecisions[e.name], model.RejectAdvance, wave.NewID(e.name, target), "")
+	}
+	before := &r.written
+	rejected, began := find(r.wanted), r.now
+	switch {
+	case advance != nil && find(r.written.Tree) != nil:
+		rejected = find(r.written.Tree)
+		var err error
+		before, began, err = l.findBegin(advance, r, e.name)
+		if err != nil {
+			return true, err
+		}
+		if before == nil {
+			o.isUnknown, o.waits = true, "it cannot go back: its branch does not have the output of before the first wave, with a record"
+			return true, nil
+		}
+	case rejected == nil || advance != nil || r.written.Advance == nil && r.written.Tree == r.wanted:
+		return false, nil
+	}
+	target, err := l.renderTarget(ctx, e, *before)
+	if err != nil {
+		return true, err
+	}
+	o.rendered, o.inputs = target.rendered, target.inputs
+	if before.Advance != nil {
+		o.rendered = wave.Decision{State: wave.Halted}.Mix(began, target.rendered, func(folder string) bool { return slices.Contains(before.Folders, folder) })
+	}
+	if advance != nil || before.Advance != nil {
+		o.step = &publish.Step{Head: o.head, Target: target.rendered.ID().String(), Older: before.Older, Advance: before.Advance}
+	}
+	o.waits = fmt.Sprintf("advance %s is rejected: %s", rejected.Advance, cmp.Or(rejected.Reason, "no reason is given"))
+	return true, nil
+}
+
+// findBegin returns the output before an advance, and its record; nil for none.
+func (l waveDivider) findBegin(advance *wave.Advance, r rejection, environment string) (*publish.Written, tree.Tree, error) {
+	head, err := r.output.FindBranch(r.to.Branch)
+	if err != nil {
+		return nil, tree.Tree{}, err
+	}
+	has, err := r.output.Contains(head, advance.Begin)
+	if err != nil || !has {
+		return nil, tree.Tree{}, err
+	}
+	view, err := r.output.View(advance.Begin)
+	if err != nil {
+		return nil, tree.Tree{}, err
+	}
+	began := view.Tree.Sub(publish.CleanFolder(r.to.Path))
+	before, err := l.records.ReadWritten(began, environment)
+	if err == nil {
+		err = view.Err()
+	}
+	return before, began, err
+}
+
+func (l waveDivider) describeDecisions(environment string) string {
+	var b strings.Builder
+	for _, d := range l.orders.WaveDecisions[environment] {
+		fmt.Fprintln(&b, d.Action, d.Advance, d.Wave, d.Reason)
+	}
+	return b.String()
 }
 
 func isSameInputs(a, b []publish.Input) bool {
@@ -259,5 +345,12 @@ func (l waveDivider) digestWaves(e *environment, m *model.Model) string {
 	if len(stage.Waves) == 0 || m == nil {
 		return ""
 	}
-	return fmt.Sprint(l.partition(e.name, m), stage.Advance, promoter.DescribeWaves(l.promoter, e.name), l.orders.Paused[e.name])
+	return fmt.Sprint(l.partition(e.name, m), stage.Advance, promoter.DescribeWaves(l.promoter, e.name), l.orders.Paused[e.name], l.describeDecisions(e.name))
+}
+
+// listUndecided returns the environments of a round whose waves wait for their first evaluation.
+func listUndecided(all []*environment) []*environment {
+	return slices.DeleteFunc(slices.Clone(all), func(e *environment) bool {
+		return !e.outcome.isUndecided || e.attempt.rendered.Model == nil
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -721,5 +722,118 @@ func TestWaveBatches(t *testing.T) {
 	w.wantFolders("cloud=0 edge=1 field=1")
 	w.d.pass(time.Hour)
 	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+}
+
+// decide writes a decision about the running advance of dev.
+func (w *waveWorld) decide(d model.WaveDecision) {
+	w.Helper()
+	d.Name, d.Advance = d.Action, w.written().Advance.ID
+	text, err := model.EncodeWaveDecision(d)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.commitNow("dev", d.Action, map[string]string{promoter.WaveDecisionFile("", d.Name): string(text)})
+	w.settle()
+}
+
+// TestWaveSkip: the wave after one that failed and is skipped is proposed, also by another process.
+func TestWaveSkip(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.beginWaves(1)
+	w.report(rollout.Failed, "cloud")
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("a wave is proposed, and the one before failed")
+	}
+	w.decide(model.WaveDecision{Action: model.SkipWave, Wave: "canary", Reason: "it is being rebuilt"})
+	w.wantWaves("canary verified 0/1, first-edge proposed 0/0, rest waiting 0/0")
+	w.restart()
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=1")
+	w.ready("field")
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+	w.wantLine(w.names, "dev=1 stage=0") // its own proof counts all clusters
+}
+
+// TestWaveBack: where the proof of a wave fails, what was there before the first one is proposed, and the same
+// inputs are not proposed again. A newer commit begins with the first wave.
+func TestWaveBack(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.settings("manual", "      waves:", "      advance: {onFailure: back}\n      waves:")
+	before := w.written()
+	w.beginWaves(1)
+	w.report(rollout.Failed, "cloud")
+	w.settle()
+	if message := gittest.Git(w, w.server.Dir("cp"), "log", "-1", "--format=%B", "dev"); !strings.Contains(message, "Fairlead-Action: waves-back") {
+		t.Errorf("the branch of dev ends with %q", message)
+	}
+	if title := w.open("dev").Title; !strings.HasPrefix(title, "dev back: ") {
+		t.Errorf("dev proposes %q", title)
+	}
+	w.restart()
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=0 edge=0 field=0")
+	if diff := cmp.Diff(before, w.written()); diff != "" {
+		t.Errorf("the record is another than before: %s", diff)
+	}
+	w.restart()
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("the rejected target is proposed again")
+	}
+	if reason := w.d.state("dev").Reason; !strings.Contains(reason, "is rejected: ") {
+		t.Errorf("dev is %q", reason)
+	}
+	w.names[w.changeNow(2)] = "2"
+	w.settle()
+	w.wantLine(w.names, "dev=2 stage=0")
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=2 edge=0 field=0")
+	w.finishWaves()
+	w.wantFolders("cloud=2 edge=2 field=2")
+	w.wantLine(w.names, "dev=2 stage=2")
+}
+
+// TestWaveReplace: the newest inputs of an advance that is replaced begin with the first wave, and the output of
+// before it can be brought back.
+func TestWaveReplace(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.beginWaves(1)
+	first := w.written()
+	w.level("debug", "warning")
+	w.settle()
+	w.decide(model.WaveDecision{Action: model.ReplaceAdvance, Reason: "a fix"})
+	if title := w.open("dev").Title; !strings.HasPrefix(title, "dev canary 1/3: ") {
+		t.Errorf("dev proposes %q", title)
+	}
+	w.merge("dev")
+	w.settle()
+	if id := w.written().Advance.ID; id == first.Advance.ID {
+		t.Errorf("it is still the advance %s", id)
+	}
+	w.decide(model.WaveDecision{Action: model.RejectAdvance, Reason: "it is worse"})
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	if diff := cmp.Diff(first, w.written()); diff != "" {
+		t.Errorf("the record is another than before: %s", diff)
+	}
+	if w.hasPull() {
+		t.Error("the rejected target is proposed again")
+	}
+	w.commitNow("dev", "retry", map[string]string{promoter.WaveDecisionFile("", model.RejectAdvance): ""})
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.finishWaves()
 	w.wantFolders("cloud=1 edge=1 field=1")
 }

@@ -30,6 +30,8 @@ func (m *Promoter) applyDecision(ctx context.Context, s *stageState, d promote.D
 	switch {
 	case s.branch.Repo == nil || s.stage.External:
 		return nil
+	case s.rejected != "":
+		return rejectAdvance(ctx, m, s)
 	case !m.options.Settings.Write && s.spec.Record == recordByPull:
 		return m.checkProposal(ctx, s, d)
 	case !m.options.Settings.Write:

@@ -26,8 +26,9 @@ type Policy struct {
 	// NextChange is when Withheld changes without an event; zero for never.
 	NextChange time.Time
 	// Waves has the environments with waves, and Paused why no other wave is proposed.
-	Waves  map[string]model.Stage
-	Paused map[string]string
+	Waves         map[string]model.Stage
+	Paused        map[string]string
+	WaveDecisions map[string][]*model.WaveDecision
 
 	source   *source.Source // that the rest was read from
 	base     source.Base
@@ -65,7 +66,7 @@ func (m *Promoter) LoadPolicy(ctx context.Context, src *source.Source) (Policy, 
 	if err != nil {
 		return Policy{}, err
 	}
-	o := Policy{Merge: map[string]string{}, WaitReasons: map[string]string{}, Withheld: map[string][]publish.Withholding{}, Waves: map[string]model.Stage{}, Paused: map[string]string{}, source: src, base: base}
+	o := Policy{Merge: map[string]string{}, WaitReasons: map[string]string{}, Withheld: map[string][]publish.Withholding{}, Waves: map[string]model.Stage{}, Paused: map[string]string{}, WaveDecisions: map[string][]*model.WaveDecision{}, source: src, base: base}
 	o.chain, o.problems = model.NewChain(base.Progress, base.Environments, m.options.Settings.NextEnvironment)
 	o.problems = append(o.problems, base.Progress.Problems...)
 	maps.Copy(o.Merge, m.options.Settings.Merge)
@@ -79,9 +80,7 @@ func (m *Promoter) LoadPolicy(ctx context.Context, src *source.Source) (Policy, 
 			o.WaitReasons[s.Name] = "it has waves, and what is written about promotion has problems"
 		default:
 			o.Waves[s.Name] = s
-			if why := findPause(ctx, m, s.Name, o); why != "" {
-				o.Paused[s.Name] = why
-			}
+			readWaveOrders(ctx, m, s.Name, &o)
 		}
 	}
 	if m.options.Settings.Promotion != managedPromotion {

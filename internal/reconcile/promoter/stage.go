@@ -55,6 +55,8 @@ type stageState struct {
 	silentBefore time.Time
 	// wavesChanged reports whether a verdict on a wave has changed.
 	wavesChanged bool
+	// rejected is the id of the advance that is to be taken back; "" for none.
+	rejected string
 
 	laneReport *lane.Report      // what its lanes may do; nil if it moves as a whole
 	next       *lane.Composition // what it gets if its lanes move by themselves; nil if it moves as a whole

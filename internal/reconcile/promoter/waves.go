@@ -1,7 +1,9 @@
 package promoter
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -18,7 +20,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/promotion/wave"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 type waveProofs struct {
@@ -79,22 +83,26 @@ func findWave(s model.Stage, name string) model.Wave {
 	return s.Waves[i]
 }
 
-// findPause returns why no other wave of an environment is proposed; "" if they are.
-func findPause(ctx context.Context, m *Promoter, environment string, o Policy) string {
+func readWaveOrders(ctx context.Context, m *Promoter, environment string, o *Policy) {
 	branch, err := o.source.Branch(ctx, environment)
 	if err != nil || branch.Repo == nil { // the round reports it
-		return ""
+		return
+	}
+	o.WaveDecisions[environment] = branch.Progress.Waves
+	if p, stops := branch.Progress.Problems.FirstStopping(); stops {
+		o.Paused[environment] = "its branch has a problem, and may decide about waves: " + p.String()
+		return
 	}
 	holds, err := m.findHolds(o.base, branch, environment)
 	if err != nil {
-		return "it is unknown whether it is paused: " + err.Error()
+		o.Paused[environment] = "it is unknown whether it is paused: " + err.Error()
+		return
 	}
 	for _, h := range holds {
 		if h.scope == model.ScopeWaves {
-			return h.reason
+			o.Paused[environment] = h.reason
 		}
 	}
-	return ""
 }
 
 // WaveVerdicts returns the verdicts on merged waves; nil if they are unknown.
@@ -158,6 +166,14 @@ func evaluateWaves(ctx context.Context, m *Promoter, s *stageState) (bool, error
 		if err != nil {
 			return !isReplaced, err
 		}
+		skipped := wave.FindDecision(s.branch.Progress.Waves, model.SkipWave, a.ID, one.Name)
+		if skipped != nil && v.Status != gate.Pass {
+			who, err := lastChangedBy(s.branch.Repo, s.branch.Head, skipped.Pos.File)
+			if err != nil {
+				return !isReplaced, err
+			}
+			v = gate.Verdict{Gate: v.Gate, Status: gate.Pass, Reason: fmt.Sprintf("skipped: %s (by %s)", cmp.Or(skipped.Reason, noReason), who)}
+		}
 		now.verdicts[one.Name] = v
 	}
 	s.memory.waves = now
@@ -165,8 +181,41 @@ func evaluateWaves(ctx context.Context, m *Promoter, s *stageState) (bool, error
 		return false, nil
 	}
 	s.stage.Merged, s.stage.InWaves, s.stage.Proof = true, true, combineWaves(a, now)
+	if s.stage.Proof.Status == gate.Fail && s.spec.Advance.GoesBack && wave.FindDecision(s.branch.Progress.Waves, model.RejectAdvance, a.ID, "") == nil {
+		s.rejected = a.ID
+	}
 	return true, nil
 }
+
+// WaveDecisionFile is the file of a decision, below the folder of an environment.
+func WaveDecisionFile(folder, name string) string {
+	return path.Join(folder, source.OwnFolder, "waves", name+".yaml")
+}
+
+// rejectAdvance writes that a failed advance is taken back.
+func rejectAdvance(ctx context.Context, m *Promoter, s *stageState) error {
+	remote := m.options.Remotes.RemoteOf(s.branch.URL)
+	if remote == nil || !m.options.Settings.Write {
+		return nil
+	}
+	d := model.WaveDecision{Object: model.Object{Name: "reject-" + s.rejected}, Action: model.RejectAdvance, Advance: s.rejected, Reason: s.stage.Proof.Reason}
+	content, err := model.EncodeWaveDecision(d)
+	if err != nil {
+		return err
+	}
+	_, err = publish.Apply(ctx, publish.Options{Remote: remote.Remote, Author: m.options.Author, Sign: m.options.Sign, Write: true, BeforeEffect: m.options.BeforeEffect}, publish.Edit{
+		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{WaveDecisionFile(s.branch.Folder, d.Name): content}, When: m.readClock(),
+		Message: fmt.Sprintf("Take %s back to before advance %s\n\n%s\n\nFairlead-Action: %s\n", s.spec.Name, s.rejected, forge.OneLine(d.Reason, maxReason), history.WavesBackAction),
+	})
+	if errors.Is(err, git.ErrStale) {
+		return nil // the next cycle looks again
+	}
+	s.promoted = err == nil
+	return err
+}
+
+// maxReason bounds the reason in a message.
+const maxReason = 1000
 
 func combineWaves(a *wave.Advance, p waveProofs) gate.Verdict {
 	reached := a.Reached()

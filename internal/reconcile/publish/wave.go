@@ -24,12 +24,15 @@ type Step struct {
 	Advance *wave.Advance // after the proposal is merged; nil after the last wave
 	Older   []Older
 	Waves   []wave.Members
-	Number  int // of the proposed wave, from 1
+	Number  int // of the proposed wave, from 1; 0 brings back what was there before the first one
 }
 
 func (s *Step) name() string {
 	if s == nil {
 		return ""
+	}
+	if s.Number == 0 {
+		return "back"
 	}
 	return fmt.Sprintf("%s %d/%d", s.Waves[s.Number-1].Name, s.Number, len(s.Waves))
 }
@@ -68,6 +71,10 @@ func (w Written) OlderThan(target, mixed tree.Tree) []Older {
 
 func writeWave(b *strings.Builder, s *Step, n int) {
 	if s == nil {
+		return
+	}
+	if s.Number == 0 {
+		b.WriteString("- **Back:** the cluster types get what they had before the first wave\n")
 		return
 	}
 	current := s.Waves[s.Number-1]

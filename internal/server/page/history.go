@@ -98,6 +98,7 @@ var actionWords = map[string]string{
 	history.FreezeAction: "froze", history.ExceptionAction: "let pass a freeze", history.EndFreezeAction: "ended a freeze",
 	forge.MergeAction: "merged", forge.CloseAction: "closed", forge.ReopenAction: "opened again", "clone-stack": "cloned a stack", "tear-down-stack": "tore down a stack",
 	"connect": "connected a cluster", "renew-key": "renewed a key", "retire": "retired a cluster", "adopt": "adopted a cluster", "ephemeral": "made or changed an ephemeral environment",
+	"waves-skip": "skipped a wave", history.WavesBackAction: "went back to before its waves", "waves-replace": "began its waves again", "waves-retry": "took back what was decided about waves",
 	status.FailedAction: "failed", status.RecoveredAction: "recovered", status.WaitsAction: "waits",
 }
 
@@ -136,7 +137,7 @@ func (History) EventState(e answer.HistoryEntry) answer.State {
 // pastTenses are the past tenses of the verbs with which the titles of commits begin.
 var pastTenses = map[string]string{
 	"Adopt": "adopted", "Approve": "approved", "Extend": "extended", "Make": "made", "Remove": "removed", "Clone": "cloned", "Connect": "connected", "End": "ended", "Freeze": "froze", "Hold": "held", "Let": "let", "Promote": "promoted",
-	"Release": "released", "Renew": "renewed", "Retire": "retired", "Roll": "rolled", "Tear": "tore",
+	"Release": "released", "Renew": "renewed", "Retire": "retired", "Replace": "replaced", "Retry": "retried", "Roll": "rolled", "Skip": "skipped", "Take": "took", "Tear": "tore",
 }
 
 // pastTense returns what the title of a commit asks for as something that was done.

@@ -1,0 +1,116 @@
+package actions
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/wave"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+)
+
+// WaveOrder is a person's decision.
+type WaveOrder struct {
+	Environment string
+	Action      string // of a [model.WaveDecision]
+	Wave        string // to skip
+	Reason      string
+}
+
+// DecideWaves writes a decision about the running advance of an environment, and removes obsolete ones.
+func DecideWaves(ctx context.Context, d *Session, o WaveOrder) (Result, error) {
+	return d.perform(ctx, o.Environment, func(v snapshot) (change, error) {
+		e := o.Environment
+		advance, err := findAdvance(ctx, d, e)
+		if err != nil {
+			return change{}, err
+		}
+		w := model.WaveDecision{Object: model.Object{Name: o.Action + "-" + advance.ID}, Action: o.Action, Advance: advance.ID, Wave: o.Wave, Reason: o.Reason}
+		c := change{environment: e, reason: o.Reason, files: map[string][]byte{}}
+		switch o.Action {
+		case model.SkipWave:
+			names := list.Convert(advance.Waves, func(m wave.Members) string { return m.Name })
+			if !slices.ContainsFunc(names, func(name string) bool { return name == o.Wave || wave.BaseName(name) == o.Wave }) {
+				return c, problem.Refusef("the waves are "+text.Join(names, ", "), "the running advance of %s has no wave %s", e, o.Wave)
+			}
+			w.Name += fmt.Sprintf("-%.4x", sha256.Sum256([]byte(o.Wave)))
+			c.action, c.title = "waves-skip", fmt.Sprintf("Skip the proof of wave %s of %s", o.Wave, e)
+			c.summary = fmt.Sprintf("the proof of wave %s of %s counts as passed", o.Wave, e)
+		case model.RejectAdvance:
+			c.action, c.title = history.WavesBackAction, fmt.Sprintf("Take %s back to before advance %s", e, advance.ID)
+			c.summary = fmt.Sprintf("%s goes back to before the wave %s, until something else is wanted", e, advance.Waves[0].Name)
+		case model.ReplaceAdvance:
+			c.action, c.title = "waves-replace", fmt.Sprintf("Replace advance %s of %s", advance.ID, e)
+			c.summary = fmt.Sprintf("the newest inputs of %s begin with the first wave", e)
+		}
+		file := promoter.WaveDecisionFile(v.branch.Folder, w.Name)
+		if given := wave.FindDecision(v.branch.Progress.Waves, o.Action, advance.ID, o.Wave); given != nil {
+			c.files, c.summary = nil, fmt.Sprintf("%s says so already", given.Pos.File)
+			return c, nil
+		}
+		for _, old := range v.branch.Progress.Waves {
+			if old.Action != model.RejectAdvance && old.Advance != advance.ID && path.Dir(old.Pos.File) == path.Dir(file) {
+				c.files[old.Pos.File] = nil
+			}
+		}
+		c.files[file], err = model.EncodeWaveDecision(w)
+		return c, err
+	})
+}
+
+// RetryWaves removes the decisions about an environment's waves.
+func RetryWaves(ctx context.Context, d *Session, environment, reason string) (Result, error) {
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		c := change{
+			action: "waves-retry", environment: environment, reason: reason,
+			title: "Retry the waves of " + environment, summary: fmt.Sprintf("what was decided about the waves of %s is taken back", environment),
+		}
+		if len(v.branch.Progress.Waves) == 0 {
+			c.summary = fmt.Sprintf("nothing was decided about the waves of %s; proofs are evaluated all the time", environment)
+			return c, nil
+		}
+		c.files = map[string][]byte{}
+		for _, w := range v.branch.Progress.Waves {
+			c.files[w.Pos.File] = nil
+		}
+		return c, nil
+	})
+}
+
+func findAdvance(ctx context.Context, d *Session, environment string) (*wave.Advance, error) {
+	to, remote, err := d.fetchOutput(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	none := problem.Refusef("fairlead status shows them", "no wave of %s is merged whose advance is under way", environment)
+	if to == nil {
+		return nil, none
+	}
+	head, err := remote.Mirror().FindBranch(to.Branch)
+	if err != nil {
+		return nil, err
+	}
+	if head == "" {
+		return nil, none
+	}
+	written, err := git.InspectTree(remote.Mirror(), head, func(t tree.Tree) (*publish.Written, error) {
+		return (*publish.Records)(nil).ReadWritten(t.Sub(publish.CleanFolder(to.Path)), environment)
+	})
+	if err == nil && (written == nil || written.Advance == nil) {
+		err = none
+	}
+	if err != nil {
+		return nil, err
+	}
+	return written.Advance, nil
+}
