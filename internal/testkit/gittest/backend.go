@@ -84,7 +84,9 @@ func (s *Server) answerQuestion(q *question) answer {
 		}
 	}
 	a, err := s.askGit(q)
-	learnCapabilities(q, a.body)
+	if err == nil {
+		learnCapabilities(q, a.body)
+	}
 	after, still := s.findState(q)
 	if err == nil && known && still && before == after {
 		s.mu.Lock()

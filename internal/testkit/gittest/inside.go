@@ -81,10 +81,10 @@ func (o *store) makeAnswer(q *question) ([]byte, error) {
 	switch {
 	case q.protocol != "" && q.protocol != "version=2":
 		return nil, errLeft
-	case q.refs && !version2:
+	case q.refs && (!version2 || q.service == "git-receive-pack"): // which has no version 2
 		return o.advertiseReferences(q.service)
 	case q.refs:
-		return nil, errLeft
+		return tellCapabilities()
 	case q.service == "git-receive-pack":
 		return o.answerPush(q.body)
 	case version2 && bytes.Contains(q.body, []byte("command=ls-refs\n")):
@@ -98,14 +98,8 @@ func (o *store) makeAnswer(q *question) ([]byte, error) {
 
 // refreshPacks makes the store read the packs that there are now.
 func (o *store) refreshPacks() error {
-	folders, err := os.ReadDir(filepath.Join(o.dir, "objects"))
-	if err != nil {
+	if err := packLoose(o.dir); err != nil {
 		return err
-	}
-	for _, f := range folders {
-		if f.Name() != "info" && f.Name() != "pack" { // objects outside of packs
-			return errLeft
-		}
 	}
 	if _, err := os.Lstat(filepath.Join(o.dir, "objects/info/alternates")); err == nil {
 		return errLeft
@@ -144,6 +138,49 @@ func (o *store) refreshPacks() error {
 		_, err = o.packs.Refresh()
 	}
 	return err
+}
+
+// packLoose moves the objects that are files of their own into a pack, as git repack does.
+func packLoose(dir string) error {
+	folders, err := os.ReadDir(filepath.Join(dir, "objects"))
+	if err != nil {
+		return err
+	}
+	var all []object
+	var files []string
+	for _, f := range folders {
+		if f.Name() == "info" || f.Name() == "pack" {
+			continue
+		}
+		inside, err := os.ReadDir(filepath.Join(dir, "objects", f.Name()))
+		if err != nil {
+			return err
+		}
+		for _, e := range inside {
+			id, err := parseID(f.Name() + e.Name())
+			if err != nil { // one that git is writing
+				return err
+			}
+			found, err := readLoose(filepath.Join(dir, "objects"), id)
+			if err != nil {
+				return err
+			}
+			all, files = append(all, found), append(files, filepath.Join(dir, "objects", f.Name(), e.Name()))
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if err := keepObjects(dir, all); err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		_ = os.Remove(filepath.Dir(file)) // it may have others
+	}
+	return nil
 }
 
 // wrapBody returns the answer to a question with what HTTP adds.

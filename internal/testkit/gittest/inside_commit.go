@@ -1,15 +1,16 @@
 package gittest
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
@@ -50,21 +51,11 @@ func commitFiles(o *store, branch, message string, at time.Time, files map[strin
 	var all []object
 	for file, text := range files {
 		blob := newObject(pack.Blob, []byte(text))
-		entries[file] = "100644 " + file + "\x00" + string(blob.id[:])
+		entries[file] = formatEntry(filemode.Regular, file, blob.id)
 		all = append(all, blob)
 	}
-	var folder bytes.Buffer
-	for _, file := range slices.Sorted(maps.Keys(entries)) {
-		folder.WriteString(entries[file])
-	}
-	tree := newObject(pack.Tree, folder.Bytes())
-	var text bytes.Buffer
-	fmt.Fprintf(&text, "tree %s\n", tree.id)
-	if parent != (objectID{}) {
-		fmt.Fprintf(&text, "parent %s\n", parent)
-	}
-	fmt.Fprintf(&text, "author a <a@example.com> %[1]d +0000\ncommitter a <a@example.com> %[1]d +0000\n\n%[2]s\n", at.Unix(), message)
-	commit := newObject(pack.Commit, text.Bytes())
+	tree := newTree(entries)
+	commit := newObject(pack.Commit, formatCommit(tree.id, parent, at, message))
 	if err := keepObjects(o.dir, append(all, tree, commit)); err != nil {
 		return objectID{}, err
 	}
@@ -84,12 +75,30 @@ func readEntries(dir string, commit objectID, to map[string]string) error {
 		return err
 	}
 	defer r.packs.Close()
-	return r.eachEntry(r.root, func(name string, isFolder bool, id objectID) error {
-		if isFolder {
-			to[name+"/"] = "40000 " + name + "\x00" + string(id[:])
-			return nil
-		}
-		to[name] = "100644 " + name + "\x00" + string(id[:])
+	return r.eachEntry(r.root, func(mode filemode.FileMode, name string, id objectID) error {
+		to[sortedName(mode, name)] = formatEntry(mode, name, id)
 		return nil
 	})
+}
+
+// sortedName is what an entry of a tree is sorted by.
+func sortedName(mode filemode.FileMode, name string) string {
+	if mode == filemode.Dir {
+		return name + "/"
+	}
+	return name
+}
+
+// formatEntry returns an entry of a tree.
+func formatEntry(mode filemode.FileMode, name string, id objectID) string {
+	return fmt.Sprintf("%o %s\x00%s", uint32(mode), name, id[:])
+}
+
+// newTree returns a tree of formatted entries, which are by their sorted names.
+func newTree(entries map[string]string) object {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		text.WriteString(entries[name])
+	}
+	return newObject(pack.Tree, []byte(text.String()))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git/pack"
@@ -57,22 +58,17 @@ func parseLinks(kind pack.Kind, data []byte) (links, error) {
 			}
 		}
 	case pack.Tree:
-		for len(data) > 0 {
-			mode, rest, _ := bytes.Cut(data, []byte(" "))
-			_, rest, ok := bytes.Cut(rest, []byte{0})
-			var id objectID
-			if !ok || copy(id[:], rest) < len(id) {
-				return l, errLeft
-			}
-			switch string(mode) {
-			case "40000":
+		err := eachEntry(data, func(mode filemode.FileMode, _ string, id objectID) error {
+			switch mode {
+			case filemode.Dir:
 				l.folders = append(l.folders, id)
-			case "160000": // a commit of another repository
+			case filemode.Submodule: // a commit of another repository
 			default:
 				l.files = append(l.files, id)
 			}
-			data = rest[len(id):]
-		}
+			return nil
+		})
+		return l, err
 	default:
 		return l, errLeft
 	}

@@ -81,12 +81,23 @@ func (o *store) listCommits() (references, error) {
 	return all, nil
 }
 
-// capabilities is what git says of itself in the first line of a list of references, by service,
-// with symrefMark for the branch that HEAD names.
+// capabilities is what git says of itself: by service, in the first line of a list of references, with symrefMark for
+// the branch that HEAD names; and in the answer of git upload-pack by version 2 of the protocol.
 var capabilities = struct {
 	sync.Mutex
-	of map[string]string
+	of       map[string]string
+	version2 []byte
 }{of: map[string]string{}}
+
+// tellCapabilities answers a question for the capabilities by version 2 of the protocol.
+func tellCapabilities() ([]byte, error) {
+	capabilities.Lock()
+	defer capabilities.Unlock()
+	if capabilities.version2 == nil {
+		return nil, errLeft
+	}
+	return capabilities.version2, nil
+}
 
 const (
 	symref     = "symref=HEAD:"
@@ -95,6 +106,12 @@ const (
 
 // learnCapabilities notes down what git says of itself in an answer.
 func learnCapabilities(q *question, body []byte) {
+	if q.refs && q.protocol == "version=2" && q.service == "git-upload-pack" {
+		capabilities.Lock()
+		defer capabilities.Unlock()
+		capabilities.version2 = body
+		return
+	}
 	_, rest, err := cutLines(body) // "# service=…"
 	if err != nil || !q.refs || q.protocol != "" {
 		return
@@ -111,7 +128,7 @@ func learnCapabilities(q *question, body []byte) {
 			words[i], hasHead = symref+symrefMark, true
 		}
 	}
-	if q.service == "git-upload-pack" && !hasHead { // there is no commit yet
+	if q.service == "git-upload-pack" && !hasHead { // HEAD names no commit
 		return
 	}
 	capabilities.Lock()
@@ -125,12 +142,18 @@ func (o *store) advertiseReferences(service string) ([]byte, error) {
 	text, known := capabilities.of[service]
 	capabilities.Unlock()
 	all, err := o.listCommits()
-	if err != nil || !known || len(all.ids) == 0 {
+	if err != nil || !known {
 		return nil, errLeft
 	}
 	lines := all.formatLines(service == "git-upload-pack")
-	if lines == nil {
+	if len(lines) == 0 && service == "git-upload-pack" { // it depends on the version of git
 		return nil, errLeft
+	}
+	if len(lines) == 0 {
+		lines = []string{objectID{}.String() + " capabilities^{}"}
+	}
+	if _, born := all.ids[all.head]; !born {
+		text = strings.ReplaceAll(text, " "+symref+symrefMark, "")
 	}
 	var body []byte
 	for i, line := range lines {
@@ -142,14 +165,9 @@ func (o *store) advertiseReferences(service string) ([]byte, error) {
 	return append(body, flush...), nil
 }
 
-// formatLines returns each reference as git lists it, and HEAD first if it is asked for; nil if it
-// names nothing.
+// formatLines returns each reference as git lists it, and HEAD first if it is asked for and names a commit.
 func (r references) formatLines(withHead bool) (lines []string) {
-	if withHead {
-		id, born := r.ids[r.head]
-		if !born {
-			return nil
-		}
+	if id, born := r.ids[r.head]; withHead && born {
 		lines = append(lines, id.String()+" HEAD")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.ids)) {
@@ -184,12 +202,11 @@ func (o *store) listReferences(body []byte) ([]byte, error) {
 			return nil, errLeft
 		}
 	}
-	lines := all.formatLines(true)
-	if lines == nil {
+	if _, born := all.ids[all.head]; !born { // git may tell which it will be
 		return nil, errLeft
 	}
 	var told []byte
-	for i, line := range lines {
+	for i, line := range all.formatLines(true) {
 		_, name, _ := strings.Cut(line, " ")
 		if prefixes != nil && !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			continue

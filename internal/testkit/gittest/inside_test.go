@@ -78,6 +78,8 @@ func TestInside(t *testing.T) {
 	for name, q := range map[string]question{
 		"upload, 0":        {service: "git-upload-pack", refs: true},
 		"receive, 0":       {service: "git-receive-pack", refs: true},
+		"receive, 2":       {service: "git-receive-pack", protocol: "version=2", refs: true},
+		"capabilities":     {service: "git-upload-pack", protocol: "version=2", refs: true},
 		"list":             {service: "git-upload-pack", protocol: "version=2", body: two("ls-refs", "peel", "symrefs", "unborn")},
 		"list of prefixes": {service: "git-upload-pack", protocol: "version=2", body: two("ls-refs", "symrefs", "ref-prefix HEAD", "ref-prefix refs/heads/d")},
 		"all":              {service: "git-upload-pack", protocol: "version=2", body: two("fetch", "no-progress", "want "+dev, "done")},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
@@ -138,45 +139,71 @@ func (r *revision) readObject(id objectID, wanted pack.Kind) ([]byte, error) {
 		}
 		return data, err
 	}
+	o, err := readLoose(r.objects, id)
+	if err == nil && o.kind != wanted {
+		err = errLeft
+	}
+	return o.data, err
+}
+
+// readLoose returns an object that is a file of its own.
+func readLoose(folder string, id objectID) (object, error) {
 	name := id.String()
-	packed, err := os.ReadFile(filepath.Join(r.objects, name[:2], name[2:]))
+	packed, err := os.ReadFile(filepath.Join(folder, name[:2], name[2:]))
 	if err != nil {
-		return nil, err
+		return object{}, err
 	}
 	text, err := inflate(bytes.NewReader(packed))
 	if err != nil {
-		return nil, err
+		return object{}, err
 	}
 	head, data, _ := bytes.Cut(text, []byte{0})
-	kind, _, _ := strings.Cut(string(head), " ")
-	if kind != plumbing.ObjectType(wanted).String() || objectID(plumbing.ComputeHash(plumbing.ObjectType(wanted), data)) != id {
-		return nil, errLeft
+	word, _, _ := strings.Cut(string(head), " ")
+	kind, err := plumbing.ParseObjectType(word)
+	if err != nil {
+		return object{}, err
 	}
-	return data, nil
+	found := newObject(pack.Kind(kind), data)
+	if found.id != id {
+		return object{}, errLeft
+	}
+	return found, nil
 }
 
 // eachEntry calls a function with what is in a folder.
-func (r *revision) eachEntry(folder objectID, call func(name string, isFolder bool, id objectID) error) error {
+func (r *revision) eachEntry(folder objectID, call func(mode filemode.FileMode, name string, id objectID) error) error {
 	data, err := r.readObject(folder, pack.Tree)
-	for err == nil && len(data) > 0 {
+	if err != nil {
+		return err
+	}
+	return eachEntry(data, call)
+}
+
+// eachEntry calls a function with what a tree has.
+func eachEntry(data []byte, call func(mode filemode.FileMode, name string, id objectID) error) error {
+	for len(data) > 0 {
 		head, rest, ok := bytes.Cut(data, []byte{0})
-		mode, name, _ := strings.Cut(string(head), " ")
+		word, name, _ := strings.Cut(string(head), " ")
+		mode, err := filemode.New(word)
 		var id objectID
-		if !ok || copy(id[:], rest) < len(id) {
+		if !ok || err != nil || copy(id[:], rest) < len(id) {
 			return errLeft
 		}
 		data = rest[len(id):]
-		if mode != "160000" { // a commit of another repository
-			err = call(name, mode == "40000", id)
+		if err := call(mode, name, id); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // addFiles adds the files of a folder to a map, by their paths.
 func (r *revision) addFiles(files map[string]string, prefix string, folder objectID) error {
-	return r.eachEntry(folder, func(name string, isFolder bool, id objectID) error {
-		if isFolder {
+	return r.eachEntry(folder, func(mode filemode.FileMode, name string, id objectID) error {
+		switch mode {
+		case filemode.Submodule: // a commit of another repository
+			return nil
+		case filemode.Dir:
 			return r.addFiles(files, prefix+name+"/", id)
 		}
 		data, err := r.readObject(id, pack.Blob)
@@ -190,7 +217,7 @@ func (r *revision) findFile(path string) (found objectID, err error) {
 	folder := r.root
 	for part := range strings.SplitSeq(path, "/") {
 		found = objectID{}
-		err := r.eachEntry(folder, func(name string, _ bool, id objectID) error {
+		err := r.eachEntry(folder, func(_ filemode.FileMode, name string, id objectID) error {
 			if name == part {
 				found = id
 			}

@@ -132,7 +132,7 @@ func Reach(t testing.TB, address string) *Server {
 	if !ok {
 		t.Fatalf("%q is not the address of a server", address)
 	}
-	return &Server{Root: root, t: t, http: &httptest.Server{URL: url}, repositories: map[string]*repository{}}
+	return &Server{Root: root, t: t, http: &httptest.Server{URL: url}, repositories: map[string]*repository{}, stores: map[string]*store{}}
 }
 
 // Create makes the empty bare repository NAME.git, with HEAD at main, which can be
@@ -173,8 +173,15 @@ func (s *Server) Work(t testing.TB, name string) *Work {
 	clock := &s.repositoryOf(name).clock
 	s.mu.Unlock()
 	dir := filepath.Join(t.TempDir(), path.Base(name))
-	Git(t, s.Root, "clone", "-q", "--template=", s.Dir(name), dir)
-	return &Work{Dir: dir, t: t, clock: clock}
+	w := &Work{Dir: dir, t: t, clock: clock, server: s, origin: s.storeOf(s.Dir(name)), own: s.storeOf(filepath.Join(dir, ".git"))}
+	if err := w.cloneInside(); err != nil {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		Git(t, s.Root, "clone", "-q", "--template=", s.Dir(name), dir)
+		w.noteIndex()
+	}
+	return w
 }
 
 // RequirePassword makes the server answer 401 to requests for a repository that do

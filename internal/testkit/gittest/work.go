@@ -13,8 +13,12 @@ import (
 type Work struct {
 	Dir string // the work tree
 
-	t     testing.TB
-	clock *atomic.Int64 // commits made so far in all clones of the repository
+	t      testing.TB
+	clock  *atomic.Int64 // commits made so far in all clones of the repository
+	server *Server
+	origin *store
+	own    *store    // of the clone
+	index  fileState // when it last had the files of HEAD and no others
 }
 
 // Write writes a file, and the folders it is in.
@@ -47,8 +51,11 @@ func (w *Work) Remove(path string) {
 func (w *Work) Commit(message string) string {
 	w.t.Helper()
 	at := start.Add(time.Duration(w.clock.Add(1)-1) * time.Second)
-	Git(w.t, w.Dir, "add", "-A")
-	mustRun(w.t, w.Dir, dateVariables(at), "", "commit", "-q", "--allow-empty", "-m", message)
+	if err := w.commitInside(message, at); err != nil {
+		Git(w.t, w.Dir, "add", "-A")
+		mustRun(w.t, w.Dir, dateVariables(at), "", "commit", "-q", "--allow-empty", "-m", message)
+		w.noteIndex()
+	}
 	return Commit(w.t, w.Dir, "HEAD")
 }
 
@@ -58,28 +65,36 @@ func (w *Work) Push(refspecs ...string) {
 	if len(refspecs) == 0 {
 		refspecs = []string{"HEAD"}
 	}
-	Git(w.t, w.Dir, append([]string{"push", "-q", "origin"}, refspecs...)...)
+	if err := w.pushInside(refspecs); err != nil {
+		Git(w.t, w.Dir, append([]string{"push", "-q", "origin"}, refspecs...)...)
+	}
 }
 
 // Pull fetches, and switches to the branch as it is at the origin; what the
 // local branch or the work tree had else is lost.
 func (w *Work) Pull(branch string) {
 	w.t.Helper()
-	w.fetch()
-	Git(w.t, w.Dir, "checkout", "-qf", "--no-track", "-B", branch, "refs/remotes/origin/"+branch, "--")
+	if err := w.pullInside(branch); err != nil {
+		w.fetch()
+		Git(w.t, w.Dir, "checkout", "-qf", "--no-track", "-B", branch, remotes+branch, "--")
+		w.noteIndex()
+	}
 }
 
 // Switch switches to a local branch; or one of the origin; or, if there is
 // neither, to a new one that has no commit and no files.
 func (w *Work) Switch(branch string) {
 	w.t.Helper()
+	if err := w.switchInside(branch); err == nil {
+		return
+	}
 	if w.has("refs/heads/" + branch) {
 		Git(w.t, w.Dir, "checkout", "-q", branch, "--")
 		return
 	}
 	w.fetch()
-	if w.has("refs/remotes/origin/" + branch) {
-		Git(w.t, w.Dir, "checkout", "-q", "--no-track", "-b", branch, "refs/remotes/origin/"+branch, "--")
+	if w.has(remotes + branch) {
+		Git(w.t, w.Dir, "checkout", "-q", "--no-track", "-b", branch, remotes+branch, "--")
 		return
 	}
 	Git(w.t, w.Dir, "symbolic-ref", "HEAD", "refs/heads/"+branch)
