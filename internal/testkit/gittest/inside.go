@@ -110,7 +110,7 @@ func (o *store) refreshPacks() error {
 	}
 	files := map[string]fileState{}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), "pack-") {
+		if !strings.HasPrefix(e.Name(), "pack-") || !strings.HasSuffix(e.Name(), ".pack") {
 			continue
 		}
 		info, err := e.Info()
