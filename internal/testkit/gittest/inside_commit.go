@@ -34,6 +34,8 @@ func newObject(kind pack.Kind, data []byte) object {
 }
 
 func commitFiles(o *store, branch, message string, at time.Time, files map[string]string) (objectID, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	refs, err := listReferences(o.dir)
 	if err != nil {
 		return objectID{}, err
@@ -43,7 +45,7 @@ func commitFiles(o *store, branch, message string, at time.Time, files map[strin
 	parent := cmp.Or(old, refs.ids["refs/heads/main"])
 	entries := map[string]string{} // mode, name and id, by name as trees are sorted
 	if parent != (objectID{}) {
-		err = readEntries(o.dir, parent, entries)
+		err = o.readEntries(parent, entries)
 		if err != nil {
 			return objectID{}, err
 		}
@@ -69,13 +71,19 @@ func commitFiles(o *store, branch, message string, at time.Time, files map[strin
 }
 
 // readEntries adds the entries of the root folder of a commit.
-func readEntries(dir string, commit objectID, to map[string]string) error {
-	r, err := openRevision(dir, commit.String())
+func (o *store) readEntries(commit objectID, to map[string]string) error {
+	if err := o.refreshPacks(); err != nil {
+		return err
+	}
+	l, err := o.linksOf(commit)
+	if err != nil || len(l.folders) != 1 {
+		return errLeft
+	}
+	_, data, err := o.packs.Read(l.folders[0])
 	if err != nil {
 		return err
 	}
-	defer r.packs.Close()
-	return r.eachEntry(r.root, func(mode filemode.FileMode, name string, id objectID) error {
+	return eachEntry(data, func(mode filemode.FileMode, name string, id objectID) error {
 		to[sortedName(mode, name)] = formatEntry(mode, name, id)
 		return nil
 	})
