@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
@@ -187,12 +188,18 @@ func showStack(ctx context.Context, s *stackCommand, args []string) error {
 	if err != nil {
 		return err
 	}
-	shown, isPlanned := newShownStack(one, statuses), false
+	shown := newShownStack(one, statuses)
+	var sent sentPlans
 	if statuses != nil {
-		isPlanned, err = shown.readPlanned(ctx, s.commandContext)
+		sent, err = readSentPlans(ctx, s.commandContext, one.Environment, one.Summary.Stack)
 		if err != nil {
 			fmt.Fprintf(s.app.stderr, "fairlead: note: what plans do is not known: %v\n", err)
 		}
+	}
+	var planned []*tfplan.Counts
+	planned, shown.Planned = sent.selectPlans(one.Components)
+	for i, counts := range planned {
+		shown.Components[i].Planned = counts
 	}
 	l := listing{
 		columns: []column{{key: "name"}, {key: "type"}, {key: "after"}, {key: "action"}, {key: "approval"}, {key: "inputs"}, {key: "plan", wide: true}, {key: "protected", wide: true}},
@@ -218,17 +225,7 @@ func showStack(ctx context.Context, s *stackCommand, args []string) error {
 			}
 		}
 	}
-	if isPlanned {
-		l.columns = append(l.columns, column{key: "planned"})
-		for i, c := range shown.Components {
-			planned := ""
-			if c.Planned != nil {
-				planned = c.Planned.Summary()
-			}
-			l.rows[i] = append(l.rows[i], planned)
-		}
-		l.above += "planned: " + shown.Planned.Summary() + "\n\n"
-	}
+	l.addPlanned(planned, shown.Planned)
 	if l.below != "" {
 		l.below = "\nTo approve a plan that you have read, with fairlead stack plan --plans or on the page:\n" + l.below
 	}

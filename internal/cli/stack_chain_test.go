@@ -196,6 +196,19 @@ func (c *stackChain) fairlead(args ...string) {
 	}
 }
 
+// ask runs a command, and decodes its output.
+func (c *stackChain) ask(into any, args ...string) {
+	c.Helper()
+	var stdout, stderr bytes.Buffer
+	args = append(args, "-o", "json")
+	if code := Main(c.Context(), args, &stdout, &stderr); code != 0 {
+		c.Fatalf("%v: %s", args, stderr.String())
+	}
+	if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
+		c.Fatal(err)
+	}
+}
+
 // module returns the files of the root module of an environment.
 func (c *stackChain) module(environment string) map[string]string {
 	c.Helper()
@@ -290,15 +303,8 @@ func (c *stackChain) poll(what string, isSo func() bool) {
 func (c *stackChain) awaitChain(what string, isSo func(newest string, stages map[string]status.Stage) bool) {
 	c.Helper()
 	c.poll(what, func() bool {
-		var stdout, stderr bytes.Buffer
-		args := []string{"status", "--url", c.server, "-o", "json"}
-		if code := Main(c.Context(), args, &stdout, &stderr); code != 0 {
-			c.Fatalf("%v: %s", args, stderr.String())
-		}
 		var chain status.Chain
-		if err := json.Unmarshal(stdout.Bytes(), &chain); err != nil {
-			c.Fatal(err)
-		}
+		c.ask(&chain, "status", "--url", c.server)
 		stages := map[string]status.Stage{}
 		for _, s := range chain.Stages {
 			stages[s.Environment] = s
@@ -390,6 +396,17 @@ spec:
 		}
 		return strings.Count(stdout.String(), "60.00 to 300.00 EUR a month (+240.00)") == 2 // of the component, and of the stack
 	})
+	for revision, want := range map[string]string{"dev": "240.00", "dev~1": ""} {
+		var planned plannedStack
+		c.ask(&planned, "stack", "plan", "shop/dev", "dev~1", revision, "--url", c.server, "--control-plane", c.folder.path("control-plane.git"))
+		got := ""
+		if planned.Planned != nil && planned.Components[0].Planned != nil {
+			got = planned.Planned.Costs[0].Difference
+		}
+		if got != want {
+			t.Errorf("the plan of %s costs %q, want %q: %+v", revision, got, want, planned)
+		}
+	}
 	c.approve("dev")
 	c.awaitChain("dev costs too much, and stage keeps what it has", func(newest string, stages map[string]status.Stage) bool {
 		v := stages["dev"].Proof

@@ -20,17 +20,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 type stackPlanCommand struct {
 	diffCommand
+	asked     *commandContext
 	plansFile string // "" for none, "-" for standard input
 	stdin     io.Reader
 }
 
 func newStackPlan(a *app) *cobra.Command {
-	p := &stackPlanCommand{diffCommand: diffCommand{app: a}}
+	p := &stackPlanCommand{diffCommand: diffCommand{app: a}, asked: newCommandContext(a)}
 	c := &cobra.Command{
 		Use:   "plan TEAM/STACK A B",
 		Short: "Show what clusters do with a stack when A becomes B",
@@ -42,7 +44,10 @@ with the output.
 
 Only Terraform knows what a plan holds. --plans shows the plans that tofu-controller has made,
 next to the components that they are of, with the commands that approve those that wait. Plans that
-are compared before they are applied are in Secrets, and are approved by their digest too.`,
+are compared before they are applied are in Secrets, and are approved by their digest too.
+
+--url and --config ask the daemon for the plans of B that clusters have sent and not yet applied:
+what they add, change and destroy, and what they cost.`,
 		Example: `  fairlead stack plan checkout/dev dev dev@my-change
   fairlead stack plan checkout/dev -e dev --worktree
   kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml |
@@ -64,6 +69,7 @@ are compared before they are applied are in Secrets, and are approved by their d
 	}
 	p.input.addEnvironmentFlag(c, "the one that has the stack")
 	addPlansFlag(c, &p.plansFile)
+	p.asked.addReportFlags(c)
 	a.addOutputFlag(c)
 	p.input.addInputFlags(c)
 	return c
@@ -79,6 +85,7 @@ type plannedStack struct {
 	Stack       string `json:"stack"`
 	Namespace   string `json:"namespace"`
 
+	Planned    *tfplan.Counts     `json:"planned,omitempty"` // of all components
 	Components []plannedComponent `json:"components"`
 }
 
@@ -87,6 +94,8 @@ type plannedComponent struct {
 	impact.ComponentPlan
 	Text   string `json:"text,omitempty"`   // of the plan, for people
 	Digest string `json:"digest,omitempty"` // of the plan, by which it is approved
+	// Planned is the effect of a plan that was sent to the daemon; nil if unknown.
+	Planned *tfplan.Counts `json:"planned,omitempty"`
 	// Earlier is the plan that Text is of, if that is not Plan.
 	Earlier string `json:"earlierPlan,omitempty"`
 	// approve is the command that approves Text; "" if it does not wait for approval.
@@ -139,7 +148,24 @@ func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) erro
 		environments := list.Convert(found, func(one plannedStack) string { return one.Environment })
 		return usageErrorf("name one with -e", "the stack %s is in the environments %s", stack, text.Join(environments, " and "))
 	}
+	if p.asked.daemonURL != "" || p.asked.settingsFile != "" {
+		sent, err := readSentPlans(ctx, p.asked, found[0].Environment, stack)
+		if err != nil {
+			return err
+		}
+		found[0].addSent(sent)
+	}
 	return p.printPlan(found[0])
+}
+
+func (s *plannedStack) addSent(sent sentPlans) {
+	each, sum := sent.selectPlans(list.Convert(s.Components, func(c plannedComponent) stackfiles.ComponentSummary {
+		return stackfiles.ComponentSummary{Name: c.Name, Plan: c.Plan, Inputs: c.Inputs}
+	}))
+	s.Planned = sum
+	for i, counts := range each {
+		s.Components[i].Planned = counts
+	}
 }
 
 // planStack returns what clusters do with a stack. One that the first side has no file of is compared with the output,
@@ -233,6 +259,7 @@ func (p *stackPlanCommand) printPlan(s plannedStack) error {
 		l.rows = append(l.rows, []any{c.Name, c.Type, string(c.Change), string(c.Next), c.After, c.Approval, c.Inputs, c.Plan})
 		below.WriteString(c.planText())
 	}
+	l.addPlanned(list.Convert(s.Components, func(c plannedComponent) *tfplan.Counts { return c.Planned }), s.Planned)
 	for _, c := range s.Components {
 		if c.Approval == "impossible" {
 			below.WriteString("\n" + display.SanitizeLine(c.Name+": its plans cannot be approved, because its module has no version; write ?ref= and a version as v1.2.3, a whole commit or refs/tags/NAME behind its source, as fairlead stack pin does") + "\n")

@@ -176,20 +176,20 @@ type shownComponent struct {
 	Reported *stackview.Status `json:"reported,omitempty"` // nil if no cluster reports it, or there is no ledger to ask
 }
 
-// readPlanned adds what the daemon knows of the plans of a stack, and reports whether it knows any.
-func (s *shownStack) readPlanned(ctx context.Context, cc *commandContext) (known bool, err error) {
+// sentPlans are the plans that a stack has yet to apply, as clusters sent them.
+type sentPlans []struct {
+	Name, Plan, Inputs string
+	Run                *tfplan.Counts // nil if no such plan was sent
+}
+
+// readSentPlans returns nil if the daemon does not know the stack, or there is no daemon.
+func readSentPlans(ctx context.Context, cc *commandContext, environment, stack string) (sentPlans, error) {
 	daemon, absence, err := cc.findFleetDaemon(ctx)
 	if err != nil || absence != "" {
-		return false, err
+		return nil, err
 	}
-	var found struct {
-		Planned *tfplan.Counts
-		Parts   []struct {
-			Name string
-			Run  *tfplan.Counts
-		}
-	}
-	address := daemon.pageURL() + "api/v1/stacks/" + s.Stack + "?" + newValues("env", s.Environment).Encode()
+	var found struct{ Parts sentPlans }
+	address := daemon.pageURL() + "api/v1/stacks/" + stack + "?" + newValues("env", environment).Encode()
 	code, err := daemon.fetch(ctx, address, func(code int) any {
 		if code == http.StatusOK {
 			return &found
@@ -197,20 +197,46 @@ func (s *shownStack) readPlanned(ctx context.Context, cc *commandContext) (known
 		return nil
 	})
 	if code == http.StatusNotFound { // it has not rendered the stack yet
-		return false, nil
+		return nil, nil
 	}
 	if err == nil && code != http.StatusOK {
 		err = daemon.newAnswerError(address, code)
 	}
-	s.Planned = found.Planned
-	for i, c := range s.Components {
-		for _, part := range found.Parts {
-			if part.Name == c.Name {
-				s.Components[i].Planned = part.Run
+	return found.Parts, err
+}
+
+// selectPlans returns what the plans of components do, nil for each that was not sent, and the sum of them, nil for none.
+func (s sentPlans) selectPlans(components []stackfiles.ComponentSummary) (each []*tfplan.Counts, sum *tfplan.Counts) {
+	for _, c := range components {
+		var one *tfplan.Counts
+		for _, p := range s {
+			if p.Name == c.Name && p.Plan == c.Plan && p.Inputs == c.Inputs && p.Run != nil {
+				one = p.Run
+				if sum == nil {
+					sum = &tfplan.Counts{}
+				}
+				sum.AddCounts(*one)
 			}
 		}
+		each = append(each, one)
 	}
-	return s.Planned != nil, err
+	return each, sum
+}
+
+// addPlanned adds the column of what plans do, and their sum, to a table of components.
+func (l *listing) addPlanned(each []*tfplan.Counts, sum *tfplan.Counts) {
+	if sum == nil {
+		return
+	}
+	l.columns = append(l.columns, column{key: "planned"})
+	for i, c := range each {
+		planned := ""
+		if c != nil {
+			planned = c.Summary()
+		}
+		l.rows[i] = append(l.rows[i], planned)
+	}
+	l.above += "planned: " + sum.Summary() + "\n\n"
 }
 
 func newShownStack(e environmentStack, statuses componentStatuses) shownStack {

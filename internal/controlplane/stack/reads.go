@@ -110,6 +110,23 @@ func checkRead(r *resolver, stacks []*Stack, s *Stack) {
 	}
 }
 
+// CheckReaders reports the stacks that read one which claims of another environment stop: under its name they would
+// read what the other environment has made.
+func CheckReaders(m *model.Model, claimed problem.List) problem.List {
+	r := &resolver{model: m}
+	stacks, _ := Resolve(m) // rendering reports its problems
+	for _, s := range stacks {
+		for _, c := range s.Components {
+			for _, v := range c.Variables {
+				if v.From != nil && v.From.Of != nil && v.From.Of.Stack != s && claimed.StopsStack(v.From.Of.Stack.Path()) && !claimed.StopsStack(s.Path()) {
+					r.addf(s, v.From.Line, "it goes on once that stack does", "component %s reads the component %s, which another environment has", c.Name, v.From.Of.Path())
+				}
+			}
+		}
+	}
+	return r.problems
+}
+
 func reaches(from, to *Stack, seen map[*Stack]bool) bool {
 	for _, c := range from.Components {
 		for _, read := range c.Reads {

@@ -97,8 +97,11 @@ func CheckClaims(all []Claimant, outputs map[string]OutputClaims) map[string]pro
 		stacks = append(stacks, c.stacks)
 	}
 	found := clusters.CheckEnvironments(models, func(environment, name string) bool { return outputs[environment].Clusters[name] })
-	for environment, problems := range stack.CheckClaims(stacks) {
-		found[environment] = append(found[environment], problems...)
+	claimed := stack.CheckClaims(stacks)
+	for _, c := range all {
+		if problems := claimed[c.Environment]; len(problems) > 0 {
+			found[c.Environment] = slices.Concat(found[c.Environment], problems, stack.CheckReaders(c.Model, problems))
+		}
 	}
 	return found
 }
