@@ -36,8 +36,6 @@ const inWaves = `
     - {name: stage, after: [dev], merge: direct, proof: []}
 `
 
-// waveWorld is a world with the cluster types cloud, edge and field in dev, whose output was merged
-// before it had waves.
 type waveWorld struct {
 	*world
 	d     *daemon
@@ -76,7 +74,6 @@ func newWaveWorld(t *testing.T, merge string) *waveWorld {
 
 func (w *waveWorld) settle() { w.Helper(); w.d.settle("dev", "stage") }
 
-// ready has a cluster of each of some types report that it runs the output of dev.
 func (w *waveWorld) ready(types ...string) { w.Helper(); w.report(rollout.Ready, types...) }
 
 func (w *waveWorld) report(phase rollout.Phase, types ...string) {
@@ -88,7 +85,6 @@ func (w *waveWorld) report(phase rollout.Phase, types ...string) {
 	}
 }
 
-// restart ends the daemon, and begins another one without its data.
 func (w *waveWorld) restart() {
 	w.Helper()
 	w.d.Close()
@@ -97,7 +93,6 @@ func (w *waveWorld) restart() {
 
 var levelLine = regexp.MustCompile(`LEVEL: "?(\d+)`)
 
-// folderLevels returns the level of each cluster type of dev, by what is rendered.
 func (w *waveWorld) folderLevels(commit string) string {
 	w.Helper()
 	levels := map[string]string{}
@@ -120,7 +115,6 @@ func (w *waveWorld) wantFolders(want string) {
 	w.verifies(w.head("out", "dev"))
 }
 
-// verifies renders a commit of the output again from what its record says.
 func (w *waveWorld) verifies(commit string) {
 	w.Helper()
 	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.PeopleURL("out"), Dir: w.TempDir()})
@@ -138,7 +132,6 @@ func (w *waveWorld) verifies(commit string) {
 	}
 }
 
-// written returns the record of dev's output.
 func (w *waveWorld) written() publish.Written {
 	w.Helper()
 	r, err := publish.ReadRecord([]byte(gittest.Show(w, w.server.Dir("out"), "dev", publish.RecordFile)))
@@ -148,14 +141,12 @@ func (w *waveWorld) written() publish.Written {
 	return r.Environments[0]
 }
 
-// hasPull reports whether dev has an open pull request.
 func (w *waveWorld) hasPull() bool {
 	w.Helper()
 	return strings.Contains(gittest.Git(w, w.server.Dir("out"), "for-each-ref", "--format=%(refname)"), "refs/heads/fairlead/dev\n")
 }
 
-// TestWaves is the plain life of a change: each wave is a pull request, and the next one waits for the
-// proof of the one before.
+// TestWaves is the plain life of a change.
 func TestWaves(t *testing.T) {
 	w := newWaveWorld(t, "manual")
 	w.names[w.changeNow(1)] = "1"
@@ -227,7 +218,6 @@ func (w *waveWorld) wantWaves(want string) {
 	}
 }
 
-// beginWaves has dev get a change, and its first wave merged.
 func (w *waveWorld) beginWaves(level int) {
 	w.Helper()
 	w.names[w.changeNow(level)] = fmt.Sprint(level)
@@ -237,7 +227,6 @@ func (w *waveWorld) beginWaves(level int) {
 	w.wantFolders(fmt.Sprintf("cloud=%d edge=0 field=0", level))
 }
 
-// finishWaves has the clusters of each wave be ready, and people merge, until the waves are over.
 func (w *waveWorld) finishWaves() {
 	w.Helper()
 	for range 5 {
@@ -253,8 +242,7 @@ func (w *waveWorld) finishWaves() {
 	}
 }
 
-// TestWaveConfig: a change of the environment's own configs waits until the waves are over, and then
-// goes by waves itself.
+// TestWaveConfig: a change of configs waits for the last wave, and then goes by waves itself.
 func TestWaveConfig(t *testing.T) {
 	w := newWaveWorld(t, "manual")
 	w.beginWaves(1)
@@ -413,8 +401,7 @@ func TestWaveTypes(t *testing.T) {
 	w.wantFolders("cloud=1 edge=1 late=1")
 }
 
-// TestWavesAtOnce: a change of cluster types of one wave is proposed as without waves, and so is the rest
-// when the waves are removed from the Promotion.
+// TestWavesAtOnce: a change within one wave has no waves, nor has the rest without waves in the Promotion.
 func TestWavesAtOnce(t *testing.T) {
 	w := newWaveWorld(t, "manual")
 	w.commitNow("dev", "cloud only", map[string]string{
@@ -515,7 +502,6 @@ func TestWavesKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// settings changes what dev's waves are written with: pairs of an old and a new text of inWaves.
 func (w *waveWorld) settings(merge string, pairs ...string) {
 	w.Helper()
 	chain := strings.NewReplacer(append(pairs, "MERGE", merge)...).Replace(inWaves)
@@ -523,8 +509,7 @@ func (w *waveWorld) settings(merge string, pairs ...string) {
 	w.settle()
 }
 
-// TestWaveRestart: with onChange: restart new inputs begin with the first wave, and never more than two
-// generations are in the output.
+// TestWaveRestart: the output has never more than two generations.
 func TestWaveRestart(t *testing.T) {
 	w := newWaveWorld(t, "manual")
 	w.settings("manual", "      waves:", "      advance: {onChange: restart}\n      waves:")
@@ -663,7 +648,6 @@ func TestWavePause(t *testing.T) {
 	w.wantFolders("cloud=1 edge=1 field=1")
 }
 
-// reached returns how many waves of dev are merged.
 func (w *waveWorld) reached() int {
 	w.Helper()
 	if a := w.written().Advance; a != nil {
@@ -672,8 +656,7 @@ func (w *waveWorld) reached() int {
 	return 0
 }
 
-// TestWaveWindow: a wave with a window is proposed and merged inside of it alone; other waves have their own
-// way to be merged.
+// TestWaveWindow: a wave with a window is proposed inside of it alone.
 func TestWaveWindow(t *testing.T) {
 	w := newWaveWorld(t, "direct")
 	open := w.now.UTC().Add(5 * time.Hour).Truncate(time.Hour)
@@ -725,7 +708,6 @@ func TestWaveBatches(t *testing.T) {
 	w.wantFolders("cloud=1 edge=1 field=1")
 }
 
-// decide writes a decision about the running advance of dev.
 func (w *waveWorld) decide(d model.WaveDecision) {
 	w.Helper()
 	d.Name, d.Advance = d.Action, w.written().Advance.ID
@@ -761,8 +743,7 @@ func TestWaveSkip(t *testing.T) {
 	w.wantLine(w.names, "dev=1 stage=0") // its own proof counts all clusters
 }
 
-// TestWaveBack: where the proof of a wave fails, what was there before the first one is proposed, and the same
-// inputs are not proposed again. A newer commit begins with the first wave.
+// TestWaveBack: what was taken back is proposed no more, and a newer commit begins with the first wave.
 func TestWaveBack(t *testing.T) {
 	w := newWaveWorld(t, "manual")
 	w.settings("manual", "      waves:", "      advance: {onFailure: back}\n      waves:")
@@ -803,8 +784,7 @@ func TestWaveBack(t *testing.T) {
 	w.wantLine(w.names, "dev=2 stage=2")
 }
 
-// TestWaveReplace: the newest inputs of an advance that is replaced begin with the first wave, and the output of
-// before it can be brought back.
+// TestWaveReplace: an advance that replaced another can be taken back to that.
 func TestWaveReplace(t *testing.T) {
 	w := newWaveWorld(t, "manual")
 	w.beginWaves(1)
