@@ -31,7 +31,6 @@ func newWaveDivider(l *Loop) waveDivider {
 	return waveDivider{l.orders, l.promoter, l.source, &l.records}
 }
 
-// waveOutput is what is proposed now.
 type waveOutput struct {
 	rendered tree.Tree
 	inputs   []source.Commit
@@ -44,14 +43,12 @@ type waveOutput struct {
 	isUnknown, isUndecided bool
 }
 
-// waveTarget is a target that was rendered again.
 type waveTarget struct {
 	from     string // the inputs, as text
 	rendered tree.Tree
 	inputs   []source.Commit
 }
 
-// divideOutput returns the part of a rendered output that is proposed now.
 func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model.GitOpsRepo, out *repos.Remote, r source.Rendered, rendered tree.Tree, done *outcome) (waveOutput, error) {
 	o := waveOutput{rendered: rendered, inputs: r.Commits}
 	stage := l.orders.Waves[e.name]
@@ -119,7 +116,6 @@ func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model
 	return o, view.Err()
 }
 
-// decide returns what is proposed now: a wave that is paused, or whose gates do not pass, is not.
 func (l waveDivider) decide(environment string, f wave.Facts, o *waveOutput) wave.Decision {
 	d := wave.Decide(f)
 	switch d.State {
@@ -157,8 +153,6 @@ func applyDecision(d wave.Decision, f wave.Facts, now tree.Tree, written publish
 	}
 }
 
-// findWait returns why a wave is not proposed although earlier ones are proven; "" if it is. isUndecided means that its gates
-// are not evaluated yet.
 func (l waveDivider) findWait(environment, name string) (why string, isUndecided bool) {
 	if why := l.orders.Paused[environment]; why != "" {
 		return fmt.Sprintf("wave %s is paused: %s", name, why), false
@@ -348,7 +342,6 @@ func (l waveDivider) digestWaves(e *environment, m *model.Model) string {
 	return fmt.Sprint(l.partition(e.name, m), stage.Advance, promoter.DescribeWaves(l.promoter, e.name), l.orders.Paused[e.name], l.describeDecisions(e.name))
 }
 
-// listUndecided returns the environments of a round whose waves wait for their first evaluation.
 func listUndecided(all []*environment) []*environment {
 	return slices.DeleteFunc(slices.Clone(all), func(e *environment) bool {
 		return !e.outcome.isUndecided || e.attempt.rendered.Model == nil

@@ -36,7 +36,6 @@ type waveProofs struct {
 	failedTypes, failedClusters int
 }
 
-// waveProgress is what the clusters of a merged wave have reported.
 type waveProgress struct {
 	merged  time.Time
 	summary rollout.Summary
@@ -46,7 +45,6 @@ func waveContext(environment, advance, name string) string {
 	return path.Join("fairlead", environment, "wave", advance, name)
 }
 
-// waveEntry is the verdict of the gates of the wave that comes next.
 type waveEntry struct {
 	wave    string
 	verdict gate.Verdict
@@ -58,7 +56,6 @@ func WaveEntry(m *Promoter, environment, name string) (gate.Verdict, bool) {
 	return known.verdict, known.wave == name && (known.verdict.ValidUntil.IsZero() || m.now.Before(known.verdict.ValidUntil))
 }
 
-// evaluateEntry evaluates the gates of the wave that is proposed next.
 func evaluateEntry(ctx context.Context, m *Promoter, s *stageState) {
 	before := s.memory.waveEntry
 	s.memory.waveEntry = waveEntry{}
@@ -74,7 +71,6 @@ func evaluateEntry(ctx context.Context, m *Promoter, s *stageState) {
 	s.wavesChanged = s.wavesChanged || before.wave != now.wave || before.verdict.Status != now.verdict.Status || !before.verdict.ValidUntil.Equal(now.verdict.ValidUntil)
 }
 
-// findWave returns the wave of a stage by its name or that of a batch.
 func findWave(s model.Stage, name string) model.Wave {
 	i := slices.IndexFunc(s.Waves, func(w model.Wave) bool { return w.Name == wave.BaseName(name) })
 	if i < 0 {
@@ -192,7 +188,6 @@ func WaveDecisionFile(folder, name string) string {
 	return path.Join(folder, source.OwnFolder, "waves", name+".yaml")
 }
 
-// rejectAdvance writes that a failed advance is taken back.
 func rejectAdvance(ctx context.Context, m *Promoter, s *stageState) error {
 	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil || !m.options.Settings.Write {
@@ -214,7 +209,6 @@ func rejectAdvance(ctx context.Context, m *Promoter, s *stageState) error {
 	return err
 }
 
-// maxReason bounds the reason in a message.
 const maxReason = 1000
 
 func combineWaves(a *wave.Advance, p waveProofs) gate.Verdict {
@@ -291,7 +285,6 @@ func evaluateWave(ctx context.Context, m *Promoter, s *stageState, a *wave.Advan
 	return v, reportWave(ctx, m, s, merged.ID, context, said, v.Status, isDeployed, len(soaking.Gates) > 0)
 }
 
-// waveBudget is what applyBudget applies to a wave that failed.
 type waveBudget struct {
 	budget  model.Budget
 	advance *wave.Advance
