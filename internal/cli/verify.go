@@ -130,6 +130,9 @@ func verificationText(results []verify.Result) string {
 		}
 		if r.Count == 0 {
 			fmt.Fprintf(&b, "%s%s: all of %s as rendered\n", r.Environment, where, text.Count(r.Files, "file"))
+			if len(r.Unverified) > 0 {
+				fmt.Fprintf(&b, "  not verified, because others wrote them: %s\n", strings.Join(r.Unverified, ", "))
+			}
 			continue
 		}
 		fmt.Fprintf(&b, "%s%s: %s not as rendered\n", r.Environment, where, text.Count(r.Count, "file"))

@@ -67,6 +67,9 @@ func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model
 	if failed := view.Err(); failed != nil {
 		return o, failed
 	}
+	if err == nil && written == nil {
+		written = adoptFolders(e.name, now, rendered)
+	}
 	if err != nil || written == nil || written.Advance == nil && len(waves) == 0 {
 		return o, nil // publishing reports an unreadable record
 	}
@@ -205,6 +208,15 @@ func (l waveDivider) resumeAdvance(ctx context.Context, e *environment, r source
 		return nil, nil
 	}
 	return written.Advance, nil
+}
+
+// adoptFolders returns what others wrote in the place of cluster types; nil for nothing.
+func adoptFolders(environment string, now, rendered tree.Tree) *publish.Written {
+	folders := slices.Sorted(maps.Keys(findFolders(now, slices.Collect(maps.Keys(findFolders(rendered, nil))))))
+	if len(folders) == 0 {
+		return nil
+	}
+	return &publish.Written{Environment: environment, Folders: folders}
 }
 
 type rejection struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
@@ -117,6 +118,13 @@ func (w *waveWorld) wantFolders(want string) {
 
 func (w *waveWorld) verifies(commit string) {
 	w.Helper()
+	if results := w.verify(commit); len(results) != 1 || results[0].Count > 0 {
+		w.Fatalf("commit %s does not verify: %+v", commit, results)
+	}
+}
+
+func (w *waveWorld) verify(commit string) []verify.Result {
+	w.Helper()
 	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.PeopleURL("out"), Dir: w.TempDir()})
 	if err != nil {
 		w.Fatal(err)
@@ -127,9 +135,10 @@ func (w *waveWorld) verifies(commit string) {
 	results, err := verify.Commit(w.Context(), remote.Mirror(), commit, func(ctx context.Context, base string) (*source.Source, error) {
 		return source.Open(ctx, source.Options{ControlPlane: w.place, CacheDir: w.TempDir(), Parser: model.NewParser()})
 	})
-	if err != nil || len(results) != 1 || results[0].Count > 0 {
-		w.Fatalf("commit %s does not verify: %+v: %v", commit, results, err)
+	if err != nil {
+		w.Fatal(err)
 	}
+	return results
 }
 
 func (w *waveWorld) written() publish.Written {
@@ -454,35 +463,43 @@ func TestWavesDirect(t *testing.T) {
 	w.wantLine(w.names, "dev=1 stage=1")
 }
 
-// TestWavesKilledAtEveryStep: whenever the process dies while it publishes the second wave, the next one
-// comes to the same end, with the data folder that was left behind or without.
+// TestWavesKilledAtEveryStep: whenever the process dies while it publishes a wave, the next one comes to the same end,
+// with the data folder that was left behind or without.
 func TestWavesKilledAtEveryStep(t *testing.T) {
 	w := newWaveWorld(t, "direct")
 	w.more += "parallel: 1\n"
 	w.names[w.changeNow(1)] = "1"
-	w.settle()
+	w.diesInWave("cloud=1 edge=0 field=0", "push our branch", "merge the pull request")
 	w.ready("cloud")
 	w.settle()
-	w.wantFolders("cloud=1 edge=0 field=0")
+	w.d.pass(time.Hour)
+	w.diesInWave("cloud=1 edge=0 field=1", "set the status", "push our branch", "merge the pull request")
+	w.ready("field")
+	w.diesInWave("cloud=1 edge=1 field=1", "push our branch", "merge the pull request")
+}
+
+// diesInWave has dev come to some folders, and checks that it does wherever the process dies on the way.
+func (w *waveWorld) diesInWave(folders string, mustHave ...string) {
+	w.Helper()
 	w.d.Close()
 	w.closeReports(w.inbox)
 	w.inbox = nil
-	w.now = w.now.Add(time.Hour)
-	before := w.save()
+	before, now := w.save(), w.now
 	lives := func(data string) {
 		w.d = w.begin(data)
-		for range 8 {
+		for range 4 {
 			w.d.pass(0)
 		}
 		w.d.Close()
 	}
 	lives(w.data)
-	w.wantFolders("cloud=1 edge=0 field=1")
-	want := w.outcome()
+	w.wantFolders(folders)
+	want, end := w.outcome(), w.now
 	var steps []string
 	for {
 		w.restore(before)
-		step := w.diesAt(len(steps)+1, w.data, cyclesVariable+"=8")
+		w.now = now
+		step := w.diesAt(len(steps)+1, w.data, cyclesVariable+"=4")
 		if step == "" {
 			break
 		}
@@ -495,11 +512,14 @@ func TestWavesKilledAtEveryStep(t *testing.T) {
 		w.wantOutcome(fmt.Sprintf("killed at step %d (%s)", len(steps), step), want)
 	}
 	all := strings.Join(steps, "\n")
-	for _, step := range []string{"push our branch", "merge the pull request"} {
+	for _, step := range mustHave {
 		if !strings.Contains(all, step) {
-			t.Errorf("the steps were %q, without %q", steps, step)
+			w.Errorf("on the way to %s the steps were %q, without %q", folders, steps, step)
 		}
 	}
+	w.now = end
+	w.inbox = w.openReports(w.reportsFile)
+	w.d = w.begin(w.data, w.use)
 }
 
 func (w *waveWorld) settings(merge string, pairs ...string) {
@@ -816,4 +836,83 @@ func TestWaveReplace(t *testing.T) {
 	w.settle()
 	w.finishWaves()
 	w.wantFolders("cloud=1 edge=1 field=1")
+}
+
+// TestWaveAdopted: folders that others wrote are replaced wave by wave, and verify names those that are left.
+func TestWaveAdopted(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	out := w.server.Work(t, "out")
+	out.Pull("dev")
+	out.Remove(publish.RecordFile)
+	for _, name := range []string{"cloud", "edge", "field"} {
+		out.Write(name+"/more.yaml", "a: 1\n")
+	}
+	out.Commit("as if others had written it")
+	out.Push("dev")
+	w.settle()
+	if title := w.open("dev").Title; !strings.HasPrefix(title, "dev canary 1/3: ") {
+		t.Errorf("dev proposes %q", title)
+	}
+	w.merge("dev")
+	w.settle()
+	results := w.verify(w.head("out", "dev"))
+	if diff := cmp.Diff([]string{"edge", "field"}, results[0].Unverified); diff != "" || results[0].Count > 0 {
+		t.Errorf("verify says %+v", results)
+	}
+	w.finishWaves()
+	w.wantFolders("cloud=0 edge=0 field=0")
+	if results := w.verify(w.head("out", "dev")); results[0].Unverified != nil {
+		t.Errorf("verify says %+v", results)
+	}
+}
+
+// TestWavesInFolders: of two environments in one branch each has its own record and waves.
+func TestWavesInFolders(t *testing.T) {
+	waves := "proof: [rollout], waves: [{name: canary, clusterTypes: {matchLabels: {location: cloud}}}]"
+	w := &waveWorld{world: fleetOf(t, scaffold.Folders, "    - {name: dev, merge: direct}\n    - {name: stage, merge: direct}\n", "dev", "stage"), names: map[string]string{}}
+	w.reportsFile = filepath.Join(t.TempDir(), "reports")
+	w.inbox = w.openReports(w.reportsFile)
+	w.use = func(o *loop.Options) { o.Inbox = w.inbox }
+	w.changeNow(0)
+	w.d = w.begin(w.data, w.use)
+	w.settle()
+	w.commitNow("main", "waves", map[string]string{promotionFile: chainOf("    - {name: dev, merge: direct, " + waves + "}\n    - {name: stage, merge: direct, " + waves + "}\n")})
+	w.changeNow(1)
+	w.settle()
+	want := func(want string) {
+		t.Helper()
+		var got []string
+		for _, name := range []string{"dev", "stage"} {
+			r, err := publish.ReadRecord([]byte(gittest.Show(w, w.server.Dir("out"), "main", "clusters/"+name+"/"+publish.RecordFile)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			reached := "all"
+			if a := r.Environments[0].Advance; a != nil {
+				reached = a.Wave
+			}
+			got = append(got, name+" "+reached)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("the waves are %v, want %s", got, want)
+		}
+		for _, r := range w.verify(w.head("out", "main")) {
+			if r.Count > 0 {
+				t.Errorf("%s is not as rendered: %v", r.Environment, r.Different)
+			}
+		}
+	}
+	ready := func(environment string) {
+		w.add(w.inbox, observe.Event{
+			Cluster: "cloud-" + environment, ClusterType: "cloud", Environment: environment, Object: "Kustomization/flux-system/fleet",
+			Branch: "main", Commit: w.head("out", "main"), Phase: rollout.Ready, Message: "ready", When: w.now,
+		})
+		w.settle()
+	}
+	want("dev canary, stage canary")
+	ready("stage")
+	want("dev canary, stage all")
+	ready("dev")
+	want("dev all, stage all")
+	w.closeReports(w.inbox)
 }

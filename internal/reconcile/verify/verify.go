@@ -35,6 +35,8 @@ type Result struct {
 	// Different has the sorted paths of differing files, at most MaxDifferent of Count.
 	Different []string `json:"different"`
 	Count     int      `json:"differentCount"`
+	// Unverified are folders that others wrote, which later waves replace.
+	Unverified []string `json:"unverified,omitempty"`
 }
 
 // MaxDifferent limits the paths in a Result.
@@ -112,6 +114,12 @@ func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open ope
 	if r.written.Advance == nil {
 		should, different, err = r.renderAgain(ctx, src, at, is)
 	} else {
+		for _, o := range r.written.Older {
+			if len(o.From) == 0 {
+				result.Unverified = append(result.Unverified, o.Folders...)
+			}
+		}
+		is = tree.FromEntries(slices.DeleteFunc(slices.Clone(is.Entries()), func(e tree.Entry) bool { return slices.Contains(result.Unverified, e.Name) }))
 		should, err = r.renderMixed(ctx, src, at, is, open)
 		different = r.findDifferent(is, should)
 	}
@@ -161,6 +169,9 @@ func (r foundRecord) renderMixed(ctx context.Context, src *source.Source, at sou
 	for _, o := range r.written.Older {
 		for _, name := range o.Folders {
 			older[name] = true
+		}
+		if len(o.From) == 0 {
+			continue
 		}
 		src, at, err := r.openInputs(ctx, o.From, open)
 		if err != nil {
