@@ -28,6 +28,8 @@ type Decision struct {
 	// Current is the version that the environment has, and Candidate the one that it could get, or else waits for.
 	Current   string `json:"from"`
 	Candidate string `json:"to,omitempty"`
+	// Waiting is the number of its versions that are newer than Current and not newer than Candidate.
+	Waiting int `json:"waiting"`
 	// With are the lanes that have to get theirs in the same step, because a commit changes both.
 	With   []string `json:"with,omitempty"`
 	Reason Reason   `json:"reason,omitzero"`
@@ -363,6 +365,8 @@ func (d *decider) report() Report {
 	moves := map[string]*move{}
 	for _, m := range d.moves {
 		moves[m.Lane] = m
+		line := d.History.Line(m.Lane)
+		m.Waiting = max(0, line.CountNewer(m.Current)-line.CountNewer(m.Candidate))
 		r.Decisions = append(r.Decisions, m.Decision)
 	}
 	versions := map[string]string{}

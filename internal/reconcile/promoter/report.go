@@ -117,15 +117,18 @@ func (m *Promoter) reportPastStage(s *stageState, history promote.Line, merged b
 	return stage
 }
 
-// reportLanes returns the lanes that have commits of their own, or wait.
+// reportLanes returns the lanes that have commits of their own, wait or are held.
 func (s *stageState) reportLanes() []status.Lane {
 	lanes := map[string]status.Lane{}
 	for name, commit := range s.lanes {
 		lanes[name] = status.Lane{Name: name, Commit: commit}
 	}
+	for name, reason := range s.laneHolds {
+		lanes[name] = status.Lane{Name: name, Commit: s.lanes[name], Hold: reason}
+	}
 	if s.laneReport != nil {
 		for _, d := range s.laneReport.Decisions {
-			l := status.Lane{Name: d.Lane, Commit: s.lanes[d.Lane], Next: d.Candidate}
+			l := status.Lane{Name: d.Lane, Commit: s.lanes[d.Lane], Next: d.Candidate, Waiting: d.Waiting, Hold: s.laneHolds[d.Lane]}
 			if d.State != lane.Moves {
 				l.Reason = d.Explain()
 			}
@@ -339,6 +342,9 @@ func (m *Promoter) reportCommits(base source.Base, history promote.Line, stages 
 	named := []string{base.Head}
 	for _, s := range stages {
 		named = append(named, s.Commit, s.Next.Candidate)
+		for _, l := range s.Lanes {
+			named = append(named, l.Commit, l.Next)
+		}
 	}
 	key := strings.Join(append(named, ids...), " ")
 	if m.described.key == key {
@@ -363,6 +369,7 @@ func (m *Promoter) reportCommits(base source.Base, history promote.Line, stages 
 			continue
 		}
 		c := DescribeCommit(info)
+		c.Lanes = m.findLanes(base, info)
 		paths[id] = m.described.findPaths(base.Repo, info)
 		c.Paths, c.MorePaths = paths[id].listed, paths[id].more
 		switch {
@@ -376,6 +383,21 @@ func (m *Promoter) reportCommits(base source.Base, history promote.Line, stages 
 	}
 	m.described = describedCommits{key, all, paths}
 	return all
+}
+
+// findLanes returns the lanes that a commit of the base changes against its first parent; none if the Promotion has none, or
+// that cannot be read, which is no reason to stop.
+func (m *Promoter) findLanes(base source.Base, info git.CommitInfo) []string {
+	lanes := DefinedLanes(base)
+	if lanes == nil || len(info.Parents) == 0 {
+		return nil
+	}
+	of := laneDecider{promoter: m, base: base, partition: lane.NewPartition(*lanes)}
+	changed, err := of.changedLanes(info.ID, info.Parents[0])
+	if err != nil {
+		return nil
+	}
+	return changed
 }
 
 // positionBeside returns where a commit is that is not among the listed ones of the line.

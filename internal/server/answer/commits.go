@@ -13,6 +13,7 @@ const (
 	MarkProposed = "proposed" // the environment was promoted to it, and its output is not merged yet
 	MarkRuns     = "runs"     // the environment has it until a newer one is merged, which it was promoted to
 	MarkIn       = "in"       // the environment had it, and has a newer one, which contains it
+	MarkLane     = "lane"     // the environment does not have it as a whole, but all that it changes, by its lanes
 	MarkWithin   = "within"   // the environment has a newer one, which contains it, and never had this one
 	MarkBack     = "back"     // the environment had it, and was rolled back
 	MarkNext     = "next"     // the environment gets it, or waits for it
@@ -26,7 +27,7 @@ const (
 // MarkText returns what a commit is to an environment, where little room is.
 func MarkText(mark string) string {
 	switch mark {
-	case MarkHas, MarkProposed:
+	case MarkHas, MarkProposed, MarkLane:
 		return "has it"
 	case MarkRuns:
 		return "runs"

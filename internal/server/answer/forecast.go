@@ -48,7 +48,7 @@ func (s Source) NewForecast(j Journey, arrivals []promote.Arrival) Forecast {
 			one.Besides = CleanText(a.Besides)
 		}
 		i := slices.IndexFunc(j.Stops, func(stop Stop) bool { return stop.Environment.Name == a.Environment })
-		if i >= 0 && (j.Stops[i].Mark == MarkHas || j.Stops[i].Mark == MarkBack && a.State == promote.ArrivalReached) {
+		if i >= 0 && (j.Stops[i].Mark == MarkHas || j.Stops[i].Mark == MarkLane || j.Stops[i].Mark == MarkBack && a.State == promote.ArrivalReached) {
 			one.Tone = j.Stops[i].State
 		}
 		if i >= 0 && j.Stops[i].Mark == MarkProposed {

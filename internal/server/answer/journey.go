@@ -131,7 +131,7 @@ func (j Journey) Farthest(named string) (environment string, state State) {
 }
 
 // farthestRanks are the marks that say how far a commit has got; those of a higher rank say more.
-var farthestRanks = map[string]int{MarkWithin: 1, MarkLeftOut: 1, MarkBack: 2, MarkHas: 3, MarkProposed: 3, MarkRuns: 3, MarkIn: 3}
+var farthestRanks = map[string]int{MarkWithin: 1, MarkLeftOut: 1, MarkBack: 2, MarkHas: 3, MarkProposed: 3, MarkRuns: 3, MarkIn: 3, MarkLane: 3}
 
 func (s Source) findMark(i int, stage status.Stage) string {
 	chain := s.Snapshot.Chain
@@ -141,11 +141,16 @@ func (s Source) findMark(i int, stage status.Stage) string {
 	_, after := stage.FindTurn(id)
 	contains := func(newer int) bool { return newer >= 0 && chain.Contains(newer, i) }
 	isOlder := func(other string) bool { had := chain.IndexCommit(other); return had >= 0 && chain.Contains(i, had) }
+	_, lacks := status.FindMissingLane(chain, stage, i)
 	switch {
 	case chain.Commits[i].Unrendered:
 		return MarkNever
 	case s.At != "" && stage.State == status.StageStopped:
 		return MarkUnknown
+	case lacks && (id == stage.Commit || contains(has)): // a lane was rolled back
+		return MarkNot
+	case !lacks && len(chain.Commits[i].Lanes) > 0 && id != stage.Commit && !contains(has):
+		return MarkLane
 	case id == stage.Commit && stage.Merged:
 		return MarkHas
 	case id == stage.Commit:
@@ -205,10 +210,12 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 	if after != nil && (stop.Mark == MarkIn || stop.Mark == MarkBack) {
 		stop.Until = after.When
 	}
+	lane, lacks := status.FindMissingLane(s.Snapshot.Chain, stage, i)
+	lacks = lacks && cmp.Or(lane.Reason, lane.Hold) != ""
 	switch stop.Mark {
-	case MarkHas, MarkProposed:
+	case MarkHas, MarkProposed, MarkLane:
 		stop.Since = stage.Since
-		if stop.Mark == MarkProposed {
+		if stop.Mark != MarkHas && !stage.Merged {
 			stop.Reason = e.proposedReason()
 		}
 	case MarkRuns:
@@ -248,6 +255,9 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 			}
 		}
 	}
+	if lacks && slices.Contains([]string{MarkNext, MarkWith, MarkLeftOut, MarkNot}, stop.Mark) { // it may get there before the rest
+		stop.Reason, stop.Gates = fmt.Sprintf("lane %s waits: %s", lane.Name, cmp.Or(lane.Reason, "held: "+lane.Hold)), nil
+	}
 	return stop
 }
 
@@ -267,7 +277,7 @@ func (e Environment) proposedReason() string {
 // promoted to it, the state that the environment's commit has.
 func markState(mark string, of State) State {
 	switch mark {
-	case MarkHas, MarkProposed:
+	case MarkHas, MarkProposed, MarkLane:
 		return of
 	case MarkRuns:
 		return State{Good, "runs"}

@@ -45,7 +45,7 @@ func FormatAnswer(of any, f Facts) (string, error) {
 			lines = FormatEnvironments([]status.Environment{a.Report}, to)
 			break
 		}
-		lines = FormatStage(*a.Stage, f.Now, to) + FormatHint(f.Chain)
+		lines = FormatStage(*a.Stage, f.Now, to) + formatStageLanes(*a.Stage) + FormatHint(f.Chain)
 	case answer.PullImpact:
 		lines = formatPull(a)
 	case answer.StackRun:
@@ -202,7 +202,7 @@ func newCommitsTable(a answer.Commits, now time.Time) Table {
 }
 
 func markText(mark string, e answer.Environment) string {
-	if (mark == answer.MarkHas || mark == answer.MarkProposed) && e.CommitState.Tone != answer.Unknown {
+	if (mark == answer.MarkHas || mark == answer.MarkProposed || mark == answer.MarkLane) && e.CommitState.Tone != answer.Unknown {
 		return e.CommitState.Word
 	}
 	return answer.MarkText(mark)
@@ -231,6 +231,8 @@ func stopText(s answer.Stop) string {
 		if newer != "" {
 			parts = append(parts, "it has the newer "+newer+" now, which contains it")
 		}
+	case s.Mark == answer.MarkLane:
+		parts = append(parts, "has it by its lanes")
 	case newer == "":
 	case s.Mark == answer.MarkRuns:
 		parts = append(parts, "runs until the newer "+newer+" is merged")

@@ -3,8 +3,6 @@ package plaintext
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -43,27 +41,50 @@ func countLaneCommits(r lane.Report) string {
 	return said + "\n"
 }
 
-// formatLanePositions returns a line for each lane of which environments have different commits, or one waits for a commit.
+// formatLanePositions returns a line for each lane of which environments have different commits, or which waits or is held.
 func formatLanePositions(c status.Chain) string {
-	lanes := map[string]bool{}
-	for _, s := range c.Stages {
-		for _, l := range s.Lanes {
-			lanes[l.Name] = true
-		}
-	}
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(lanes)) {
-		var has, waits []string
+	for _, name := range status.LaneNames(c) {
+		var has, stops []string
 		for _, s := range c.Stages {
 			l := s.FindLane(name)
 			if commit := cmp.Or(l.Commit, s.Commit); commit != "" {
 				has = append(has, fmt.Sprintf("%s has %s", s.Environment, text.ShortCommit(commit)))
 			}
-			if l.Reason != "" {
-				waits = append(waits, fmt.Sprintf("; waits in %s: %s", s.Environment, l.Reason))
+			if stop := formatLaneStop(l, s.Environment); stop != "" {
+				stops = append(stops, "; "+stop)
 			}
 		}
-		b.WriteString(display.SanitizeLine("lane "+name+": "+strings.Join(has, ", ")+strings.Join(waits, "")) + "\n")
+		b.WriteString(display.SanitizeLine("lane "+name+": "+strings.Join(has, ", ")+strings.Join(stops, "")) + "\n")
 	}
 	return b.String()
+}
+
+// formatStageLanes returns a line for each lane of an environment that has a commit of its own, waits or is held.
+func formatStageLanes(s status.Stage) string {
+	var b strings.Builder
+	for _, l := range s.Lanes {
+		line := fmt.Sprintf("lane %s: %s", l.Name, text.ShortCommit(cmp.Or(l.Commit, s.Commit)))
+		if stop := formatLaneStop(l, s.Environment); stop != "" {
+			line += "; " + stop
+		}
+		b.WriteString("\n" + display.SanitizeLine(line))
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// formatLaneStop returns what a lane waits for in an environment, and how many of its versions; "" if it does not wait.
+func formatLaneStop(l status.Lane, environment string) string {
+	switch {
+	case l.Waiting > 1 && l.Reason != "":
+		return fmt.Sprintf("%d versions wait in %s: %s", l.Waiting, environment, l.Reason)
+	case l.Reason != "":
+		return fmt.Sprintf("waits in %s: %s", environment, l.Reason)
+	case l.Hold != "":
+		return fmt.Sprintf("held in %s: %s", environment, l.Hold)
+	}
+	return ""
 }

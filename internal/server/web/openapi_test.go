@@ -66,11 +66,12 @@ func TestDescribedRoutes(t *testing.T) {
 	}
 }
 
-// withParts returns what is known of an environment of which two lanes are elsewhere, and which is between
+// withParts returns what is known of an environment of which two lanes are elsewhere, and of one that is between
 // two waves.
 func withParts() *status.Store {
 	store, c := &status.Store{}, chain()
-	c.Stages[0].Lanes = []status.Lane{{Name: "hello", Next: c4, Reason: "test has not verified it"}, {Name: "shop", Commit: c3}}
+	c.Stages[2].Lanes = []status.Lane{{Name: "hello", Next: c4, Waiting: 2, Reason: "test has not verified it"}, {Name: "shop", Commit: c3, Hold: "the sale"}}
+	c.Commits[c.IndexCommit(c4)].Lanes, c.Commits[c.IndexCommit(c3)].Lanes = []string{"hello"}, []string{"shop"}
 	c.Stages[0].Waves = []status.Wave{
 		{Name: "canary", ClusterTypes: []string{"tiny"}, State: status.StageFailed, Merged: noon, Reason: "Kustomization apps failed on tiny-1", Clusters: 4, Ready: 3, Failed: 1},
 		{Name: "rest", ClusterTypes: []string{"small", "large"}, State: status.StageWaiting, Reason: "wave canary failed"},
@@ -109,6 +110,9 @@ func TestDescribedAnswers(t *testing.T) {
 		{empty, "get", "/api/v1/chain", "/api/v1/chain", ""},
 		{open(external()), "get", "/api/v1/chain", "/api/v1/chain", ""},
 		{open(withParts()), "get", "/api/v1/chain", "/api/v1/chain", ""},
+		{open(withParts()), "get", "/api/v1/overview", "/api/v1/overview", ""},
+		{open(withParts()), "get", "/api/v1/environments/{name}", "/api/v1/environments/stage", ""},
+		{open(withParts()), "get", "/api/v1/commits/{commit}", "/api/v1/commits/" + c4, ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", "cross-site"},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=main", ""},
@@ -537,7 +541,7 @@ func (c checker) note(schema object, name string, value any) {
 // sends, and those of states that the fleets of the tests are not in.
 var unanswered = []string{
 	"ActionsOutput.branch", "ActionsOutput.from", "ActionsOutput.merged", "ActionsOutput.pull", "ActionsOutput.repo", "Result.output", "Chain.fromGit", "StandingPage.next",
-	"OneEnvironment.hasClusters", "OneEnvironment.hasStacks", "OneEnvironment.teardowns", "Status.vanished", "StatusEnvironment.hasClusters", "Placement.plan", "Plan.destroys", "Plan.drift", "Plan.id", "Choice.unrendered", "Choice.url", "ResolvedProblem.cluster", "ResolvedProblem.hint", "ResolvedProblem.pull",
+	"OneEnvironment.hasClusters", "OneEnvironment.hasStacks", "OneEnvironment.teardowns", "Status.vanished", "StatusEnvironment.hasClusters", "Placement.plan", "Plan.destroys", "Plan.drift", "Plan.id", "Choice.lanes", "Choice.unrendered", "Choice.url", "ResolvedProblem.cluster", "ResolvedProblem.hint", "ResolvedProblem.pull",
 }
 
 // unused reports described answers and properties that were not met.

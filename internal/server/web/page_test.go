@@ -149,6 +149,31 @@ func TestWavesOfEnvironment(t *testing.T) {
 	}
 }
 
+// TestLanesOfEnvironments: the overview, the page of an environment, that of a commit, and texts show where lanes are, how many
+// versions wait, why, and who holds one.
+func TestLanesOfEnvironments(t *testing.T) {
+	h := open(withParts())
+	for address, parts := range map[string][]string{
+		"/":                   {`<th scope="row"><bdi>hello</bdi></th>`, "and 2 versions in all", "test has not verified it", "held", "the sale"},
+		"/environments/stage": {`<strong><bdi>hello</bdi></strong>`, "and 2 versions in all", "test has not verified it", "the sale"},
+		"/commits/" + c4:      {`id="lanes">Lanes: <bdi>hello</bdi>`, "lane hello waits: test has not verified it"},
+		"/commits/" + c3:      {"has it by its lanes"},
+	} {
+		page := ask(h, http.MethodGet, address).Body.String()
+		for _, part := range parts {
+			if !strings.Contains(page, part) {
+				t.Errorf("%s has no %q:\n%s", address, part, page)
+			}
+		}
+	}
+	text := plaintext.NewChainTable(withParts().Snapshot().Chain, noon).Below
+	for _, part := range []string{"; 2 versions wait in stage: test has not verified it\n", "; held in stage: the sale\n"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the status has no %q: %s", part, text)
+		}
+	}
+}
+
 // TestSharedProblems: what several environments have wrong is on the page once, with their names.
 func TestSharedProblems(t *testing.T) {
 	mistake := problem.Problem{Pos: problem.Pos{Layer: "base", File: "a.yaml", Line: 7}, Summary: "the file is not YAML"}

@@ -1,0 +1,83 @@
+package answer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// LaneRow is a part of the base that is promoted by itself, in all environments that have a commit.
+type LaneRow struct {
+	Name         string      `json:"name"`
+	Environments []LanePlace `json:"environments"` // in the order of promotion
+}
+
+// LanePlace is a lane in an environment.
+type LanePlace struct {
+	Lane        string `json:"lane"`
+	Environment string `json:"environment"`
+	State       State  `json:"state"`
+	// Commit is the commit of the base that the environment has of the lane.
+	Commit *Commit `json:"commit,omitempty"`
+	// Next is the version that it gets or waits for, Waiting the number of versions up to that, and Reason why it waits.
+	Next    *Commit `json:"next,omitempty"`
+	Waiting int     `json:"waiting,omitempty"`
+	Reason  string  `json:"reason,omitempty"`
+	// Hold is why a person holds it; "" for no hold.
+	Hold string `json:"hold,omitempty"`
+}
+
+// listLanes returns the lanes that have different commits in environments, wait or are held: those that wait or are held first.
+func (s Source) listLanes() []LaneRow {
+	lanes := []LaneRow{}
+	for _, name := range status.LaneNames(s.Snapshot.Chain) {
+		l := LaneRow{Name: name, Environments: []LanePlace{}}
+		for _, stage := range s.Snapshot.Chain.Stages {
+			if stage.Commit != "" {
+				l.Environments = append(l.Environments, s.describeLane(stage, stage.FindLane(name)))
+			}
+		}
+		lanes = append(lanes, l)
+	}
+	isUrgent := func(p LanePlace) bool { return p.State.Tone == Waiting || p.State.Tone == Stopped }
+	slices.SortStableFunc(lanes, func(a, b LaneRow) int {
+		return compareFlags(slices.ContainsFunc(a.Environments, isUrgent), slices.ContainsFunc(b.Environments, isUrgent))
+	})
+	return lanes
+}
+
+// compareFlags orders true before false.
+func compareFlags(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// listPlaces returns the lanes of a stage, by name.
+func (s Source) listPlaces(stage status.Stage) (places []LanePlace) {
+	for _, l := range stage.Lanes {
+		places = append(places, s.describeLane(stage, l))
+	}
+	return places
+}
+
+func (s Source) describeLane(stage status.Stage, l status.Lane) LanePlace {
+	p := LanePlace{
+		Lane: l.Name, Environment: stage.Environment, State: State{Good, "has"}, Commit: s.describeCommit(cmp.Or(l.Commit, stage.Commit)),
+		Next: s.describeCommit(l.Next), Waiting: l.Waiting, Reason: l.Reason, Hold: l.Hold,
+	}
+	switch {
+	case l.Hold != "":
+		p.State = State{Stopped, string(status.StageHeld)}
+	case l.Reason != "":
+		p.State = State{Waiting, "waits"}
+	case l.Next != "":
+		p.State = State{Busy, "moves"}
+	}
+	return p
+}
