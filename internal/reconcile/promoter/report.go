@@ -369,7 +369,7 @@ func (m *Promoter) reportCommits(base source.Base, history promote.Line, stages 
 			continue
 		}
 		c := DescribeCommit(info)
-		c.Lanes = m.findLanes(base, info)
+		c.Lanes = findLanes(m, base, info)
 		paths[id] = m.described.findPaths(base.Repo, info)
 		c.Paths, c.MorePaths = paths[id].listed, paths[id].more
 		switch {
@@ -385,9 +385,8 @@ func (m *Promoter) reportCommits(base source.Base, history promote.Line, stages 
 	return all
 }
 
-// findLanes returns the lanes that a commit of the base changes against its first parent; none if the Promotion has none, or
-// that cannot be read, which is no reason to stop.
-func (m *Promoter) findLanes(base source.Base, info git.CommitInfo) []string {
+// findLanes returns the lanes that a commit of the base changes; none if that cannot be read, which is no reason to stop.
+func findLanes(m *Promoter, base source.Base, info git.CommitInfo) []string {
 	lanes := DefinedLanes(base)
 	if lanes == nil || len(info.Parents) == 0 {
 		return nil

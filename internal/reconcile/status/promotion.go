@@ -41,9 +41,8 @@ type Commit struct {
 	Author  string    `json:"author"`  // only the name
 	When    time.Time `json:"when,omitzero"`
 	// Unrendered is true if no environment gets it, because it changes nothing that is rendered.
-	Unrendered bool `json:"unrendered,omitempty"`
-	// Lanes are the lanes that it changes, if the Promotion has lanes.
-	Lanes []string `json:"lanes,omitempty"`
+	Unrendered bool     `json:"unrendered,omitempty"`
+	Lanes      []string `json:"lanes,omitempty"` // that it changes
 	// Paths are the changed files, sorted; MorePaths counts those not listed.
 	Paths     []string `json:"-"`
 	MorePaths int      `json:"-"`
@@ -147,16 +146,14 @@ type Lane struct {
 	Name string `json:"name"`
 	// Commit is the commit of the base that the environment has of the lane; "" if it is that of the environment.
 	Commit string `json:"commit,omitempty"`
-	// Next is the commit that the lane gets or waits for, Waiting the number of its versions up to that, and Reason why
-	// it waits; "" if it does not wait.
+	// Next is the commit that the lane gets or waits for, Waiting the number of its versions up to that, and Reason why.
 	Next    string `json:"next,omitempty"`
 	Waiting int    `json:"waiting,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Hold is why a person holds it; "" for no hold.
-	Hold string `json:"hold,omitempty"`
+	Hold    string `json:"hold,omitempty"`
 }
 
-// LaneNames returns the lanes that have another commit than an environment, wait or are held, sorted.
+// LaneNames returns the reported lanes, sorted.
 func LaneNames(c Chain) []string {
 	names := map[string]bool{}
 	for _, s := range c.Stages {
@@ -167,8 +164,7 @@ func LaneNames(c Chain) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// FindMissingLane returns the first lane of which a stage does not have what the i-th commit changes; false if it has all, or
-// moves as a whole.
+// FindMissingLane returns the first lane of which a stage does not have what the i-th commit changes.
 func FindMissingLane(c Chain, s Stage, i int) (Lane, bool) {
 	for _, name := range c.Commits[i].Lanes {
 		l := s.FindLane(name)

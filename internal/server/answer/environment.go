@@ -29,9 +29,8 @@ type EnvironmentParts struct {
 	// Coming are the commits that come with the next one, newest first.
 	Coming []Commit `json:"coming,omitempty"`
 	// LeftOut are those that it does not get because the next one contains them.
-	LeftOut []Commit `json:"leftOut,omitempty"`
-	// Lanes are the lanes that have a commit of their own there, wait or are held.
-	Lanes []LanePlace `json:"lanes,omitempty"`
+	LeftOut []Commit    `json:"leftOut,omitempty"`
+	Lanes   []LanePlace `json:"lanes,omitempty"`
 	// Edits are the newest commits of its own branch, newest first.
 	Edits []Commit `json:"edits,omitempty"`
 	// Problems are those of the report, with their places at the forge.
@@ -86,7 +85,7 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 	parts := EnvironmentParts{ProblemCount: len(report.Problems), Groups: s.Groups, StackTotals: sumStacks(s, name), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
 	if promoted {
 		parts.Stage = &stage
-		parts.Coming, parts.Lanes = s.listComing(stage), s.listPlaces(stage)
+		parts.Coming, parts.Lanes = s.listComing(stage), listPlaces(s, stage)
 		for _, id := range stage.Next.Skipped {
 			parts.LeftOut = append(parts.LeftOut, *s.describeCommit(id))
 		}

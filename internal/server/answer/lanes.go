@@ -18,24 +18,22 @@ type LanePlace struct {
 	Lane        string `json:"lane"`
 	Environment string `json:"environment"`
 	State       State  `json:"state"`
-	// Commit is the commit of the base that the environment has of the lane.
-	Commit *Commit `json:"commit,omitempty"`
-	// Next is the version that it gets or waits for, Waiting the number of versions up to that, and Reason why it waits.
+	// Commit is the one that the environment has of the lane. The others are as in status.Lane.
+	Commit  *Commit `json:"commit,omitempty"`
 	Next    *Commit `json:"next,omitempty"`
 	Waiting int     `json:"waiting,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
-	// Hold is why a person holds it; "" for no hold.
-	Hold string `json:"hold,omitempty"`
+	Hold    string  `json:"hold,omitempty"`
 }
 
-// listLanes returns the lanes that have different commits in environments, wait or are held: those that wait or are held first.
-func (s Source) listLanes() []LaneRow {
+// listLanes returns the lanes that wait or are held first.
+func listLanes(s Source) []LaneRow {
 	lanes := []LaneRow{}
 	for _, name := range status.LaneNames(s.Snapshot.Chain) {
 		l := LaneRow{Name: name, Environments: []LanePlace{}}
 		for _, stage := range s.Snapshot.Chain.Stages {
 			if stage.Commit != "" {
-				l.Environments = append(l.Environments, s.describeLane(stage, stage.FindLane(name)))
+				l.Environments = append(l.Environments, describeLane(s, stage, stage.FindLane(name)))
 			}
 		}
 		lanes = append(lanes, l)
@@ -47,7 +45,7 @@ func (s Source) listLanes() []LaneRow {
 	return lanes
 }
 
-// compareFlags orders true before false.
+// compareFlags orders true first.
 func compareFlags(a, b bool) int {
 	switch {
 	case a == b:
@@ -58,15 +56,14 @@ func compareFlags(a, b bool) int {
 	return 1
 }
 
-// listPlaces returns the lanes of a stage, by name.
-func (s Source) listPlaces(stage status.Stage) (places []LanePlace) {
+func listPlaces(s Source, stage status.Stage) (places []LanePlace) {
 	for _, l := range stage.Lanes {
-		places = append(places, s.describeLane(stage, l))
+		places = append(places, describeLane(s, stage, l))
 	}
 	return places
 }
 
-func (s Source) describeLane(stage status.Stage, l status.Lane) LanePlace {
+func describeLane(s Source, stage status.Stage, l status.Lane) LanePlace {
 	p := LanePlace{
 		Lane: l.Name, Environment: stage.Environment, State: State{Good, "has"}, Commit: s.describeCommit(cmp.Or(l.Commit, stage.Commit)),
 		Next: s.describeCommit(l.Next), Waiting: l.Waiting, Reason: l.Reason, Hold: l.Hold,

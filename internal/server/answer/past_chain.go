@@ -21,7 +21,7 @@ type PastOverview struct {
 	// Needs are the environments that a person held: what else needed a person then is not known.
 	Needs        []Need        `json:"needs"`
 	Environments []Environment `json:"environments"`
-	Lanes        []LaneRow     `json:"lanes"` // that had different commits, or were held
+	Lanes        []LaneRow     `json:"lanes"`
 	// Timeline is as it is now, with the cursor at that time.
 	Timeline    Timeline `json:"timeline"`
 	Ledger      bool     `json:"ledger"`
@@ -37,7 +37,7 @@ func (p PastOverview) NoRuns() bool {
 func (s Source) PastOverview() PastOverview {
 	c, all := s.Snapshot.Chain, s.listEnvironments()
 	past := PastOverview{
-		At: s.At, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Needs: []Need{}, Environments: all, Lanes: s.listLanes(),
+		At: s.At, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Needs: []Need{}, Environments: all, Lanes: listLanes(s),
 		Ledger: s.Ledger, LedgerFails: s.LedgerFails,
 	}
 	for _, e := range all {

@@ -41,7 +41,7 @@ func countLaneCommits(r lane.Report) string {
 	return said + "\n"
 }
 
-// formatLanePositions returns a line for each lane of which environments have different commits, or which waits or is held.
+// formatLanePositions returns a line for each reported lane.
 func formatLanePositions(c status.Chain) string {
 	var b strings.Builder
 	for _, name := range status.LaneNames(c) {
@@ -60,7 +60,6 @@ func formatLanePositions(c status.Chain) string {
 	return b.String()
 }
 
-// formatStageLanes returns a line for each lane of an environment that has a commit of its own, waits or is held.
 func formatStageLanes(s status.Stage) string {
 	var b strings.Builder
 	for _, l := range s.Lanes {
@@ -76,7 +75,7 @@ func formatStageLanes(s status.Stage) string {
 	return b.String()
 }
 
-// formatLaneStop returns what a lane waits for in an environment, and how many of its versions; "" if it does not wait.
+// formatLaneStop returns what a lane waits for in an environment; "" if it does not wait.
 func formatLaneStop(l status.Lane, environment string) string {
 	switch {
 	case l.Waiting > 1 && l.Reason != "":
