@@ -85,9 +85,9 @@ func (c change) commitMessage() string {
 	}
 	switch {
 	case c.lane != "" && c.to != "":
-		fmt.Fprintf(&b, "%s: %s@%s\n", promoter.TrailerLane, c.lane, c.to)
+		fmt.Fprintf(&b, "%s: %s@%s\n", publish.LaneTrailer, c.lane, c.to)
 	case c.lane != "":
-		fmt.Fprintf(&b, "%s: %s\n", promoter.TrailerLane, c.lane)
+		fmt.Fprintf(&b, "%s: %s\n", publish.LaneTrailer, c.lane)
 	}
 	if c.action == promoteAction || c.action == rollbackAction {
 		fmt.Fprintf(&b, "Fairlead-Promoted: %s\nFairlead-Promotion: %s\n", c.base.Platform, c.environment)

@@ -64,6 +64,8 @@ type Entry struct {
 	// From and To are the commits of the base before and after; "" if not applicable.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
+	// Lanes are the lanes of the action. If only lanes moved, From and To are "".
+	Lanes []LaneVersion `json:"lanes,omitempty"`
 	// Own is the newest commit of the environment's branch in a merge without a new base commit. If
 	// it is lost, only its id is set.
 	Own git.CommitInfo `json:"-"`
@@ -83,6 +85,21 @@ type Entry struct {
 	// actions. URL is its page; "" if it has none.
 	Pull int    `json:"pull,omitempty"`
 	URL  string `json:"-"`
+}
+
+// LaneVersion is a lane, and the commit of the base that it got or that was approved; "" for none.
+type LaneVersion struct {
+	Lane   string `json:"lane"`
+	Commit string `json:"commit,omitempty"`
+}
+
+// readLanes returns the lanes that a message names.
+func readLanes(message string) (all []LaneVersion) {
+	for _, written := range publish.Trailers(message)[publish.LaneTrailer] {
+		name, commit, _ := strings.Cut(cleanLine(written), "@")
+		all = append(all, LaneVersion{name, commit})
+	}
+	return all
 }
 
 // Log is the readable history, newest first.
@@ -133,6 +150,9 @@ func Read(b Branch, limit int, subject func(commit string) string) ([]Entry, err
 				}
 			}
 			e.From, to = to, e.To
+			if len(e.Lanes) > 0 && e.From == e.To {
+				e.From, e.To = "", ""
+			}
 		}
 		all = append(all, e)
 	}
@@ -163,7 +183,7 @@ func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) 
 	}
 	e := Entry{
 		Time: c.When, Who: cleanLine(c.Author.Name), Via: cleanLine(last("Fairlead-Via")), Environment: cmp.Or(environment, b.Environment), Action: cmp.Or(action, PromoteAction), Title: cleanLine(c.Subject()),
-		To: cmp.Or(promoted, last(CommitTrailer)), Forced: cleanLine(last("Fairlead-Forced")), Unmerged: last(UnmergedTrailer), Commit: c.ID, Repo: b.URL,
+		To: cmp.Or(promoted, last(CommitTrailer)), Forced: cleanLine(last("Fairlead-Forced")), Unmerged: last(UnmergedTrailer), Lanes: readLanes(c.Message), Commit: c.ID, Repo: b.URL,
 	}
 	if e.Action == FreezeAction {
 		e.Environments = list.Convert(trailers[FreezesTrailer], cleanLine)

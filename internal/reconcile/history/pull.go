@@ -99,8 +99,12 @@ func (e *Entry) readCommits(repo *git.Repository, output string) error {
 	if err != nil {
 		return err
 	}
+	lanes := readLanes(before.Message)
+	e.Lanes = slices.DeleteFunc(readLanes(c.Message), func(l LaneVersion) bool { return slices.Contains(lanes, l) })
 	if from := readBase(before); from != e.To {
 		e.From = from
+	} else if len(e.Lanes) > 0 {
+		e.To = ""
 	} else if own := readTrailer(c, ownTrailer); own != readTrailer(before, ownTrailer) {
 		e.Own.ID = own
 	}

@@ -50,7 +50,7 @@ func use(m *Metrics) {
 	})
 	m.RecordPromotion("dev")
 	m.SetStage(waitingStage("dev"), time.Unix(900, 0))
-	m.SetStage(status.Stage{Environment: "dev", Commit: "c0ffee", Behind: 2, Hold: "the load test", Proof: gate.Verdict{Status: gate.Pass}}, time.Unix(900, 0))
+	m.SetStage(status.Stage{Environment: "dev", Commit: "c0ffee", Behind: 2, Hold: "the load test", Lanes: []status.Lane{{Name: "a", Commit: "c1"}, {Name: "b", Reason: "failed"}, {Name: "c", Reason: "held: x", Hold: "x"}}, Proof: gate.Verdict{Status: gate.Pass}}, time.Unix(900, 0))
 	m.SetStage(waitingStage("prod"), time.Time{})
 	m.RecordLeadTime("dev", 2*time.Hour)
 	m.RecordLeadTime("dev", -time.Hour) // a clock that is ahead
@@ -73,8 +73,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 37 {
-		t.Errorf("%d metrics of ours, want 37", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 38 {
+		t.Errorf("%d metrics of ours, want 38", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -141,6 +141,12 @@ fairlead_promotion_frozen{environment="dev"} 0
 fairlead_promotion_frozen{environment="prod"} 1
 fairlead_promotion_held{environment="dev"} 1
 fairlead_promotion_held{environment="prod"} 0
+fairlead_promotion_lanes{environment="dev",state="ahead"} 1
+fairlead_promotion_lanes{environment="dev",state="held"} 1
+fairlead_promotion_lanes{environment="dev",state="waiting"} 1
+fairlead_promotion_lanes{environment="prod",state="ahead"} 0
+fairlead_promotion_lanes{environment="prod",state="held"} 0
+fairlead_promotion_lanes{environment="prod",state="waiting"} 0
 fairlead_promotion_lead_time_seconds_count{environment="dev"} 2
 fairlead_promotion_verified{environment="dev"} 1
 fairlead_promotion_verified{environment="prod"} 0

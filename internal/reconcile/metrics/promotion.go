@@ -18,8 +18,8 @@ const (
 )
 
 type promotionMetrics struct {
-	behind, waitingSince, waitingFor, held, frozen, verified *prometheus.GaugeVec
-	leadTime                                                 *prometheus.HistogramVec
+	behind, waitingSince, waitingFor, held, frozen, verified, lanes *prometheus.GaugeVec
+	leadTime                                                        *prometheus.HistogramVec
 
 	mu sync.Mutex
 	// gates has each gate that an environment ever waited for, which remains a series.
@@ -36,6 +36,7 @@ func newPromotionMetrics() *promotionMetrics {
 		held:       newGaugeVec("promotion_held", "1 while an environment is held.", "environment"),
 		frozen:     newGaugeVec("promotion_frozen", "1 while a freeze keeps an environment as it is.", "environment"),
 		verified:   newGaugeVec("promotion_verified", "1 if the commit that an environment has is verified there.", "environment"),
+		lanes:      newGaugeVec("promotion_lanes", "Lanes of an environment: held, waiting for a commit, or ahead, which have another commit than the environment and wait for none.", "environment", "state"),
 		leadTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fairlead_promotion_lead_time_seconds", Help: "From when a commit of the base was made until it was verified in an environment.",
 			Buckets: []float64{hour / 12, hour / 4, hour / 2, hour, 2 * hour, 4 * hour, 8 * hour, 24 * hour, 48 * hour, 96 * hour, 168 * hour, 336 * hour},
@@ -45,7 +46,7 @@ func newPromotionMetrics() *promotionMetrics {
 }
 
 func (p *promotionMetrics) gauges() []*prometheus.GaugeVec {
-	return []*prometheus.GaugeVec{p.behind, p.waitingSince, p.waitingFor, p.held, p.frozen, p.verified}
+	return []*prometheus.GaugeVec{p.behind, p.waitingSince, p.waitingFor, p.held, p.frozen, p.verified, p.lanes}
 }
 
 // SetStage sets the promotion state. waitingSince is the oldest missing commit's time; zero for
@@ -63,6 +64,20 @@ func (m *Metrics) SetStage(s status.Stage, waitingSince time.Time) {
 	frozen := slices.Contains(waits, freezeGate) ||
 		slices.ContainsFunc(s.Withheld, func(w status.Withheld) bool { return w.Cause == freezeGate })
 	p.frozen.WithLabelValues(env).Set(boolValue(frozen))
+	lanes := map[string]int{"ahead": 0, "waiting": 0, "held": 0}
+	for _, l := range s.Lanes {
+		switch {
+		case l.Hold != "":
+			lanes["held"]++
+		case l.Reason != "":
+			lanes["waiting"]++
+		default:
+			lanes["ahead"]++
+		}
+	}
+	for state, n := range lanes {
+		p.lanes.WithLabelValues(env, state).Set(float64(n))
+	}
 
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -138,7 +138,7 @@ func recordMessage(spec model.Stage, subjectOf func(commit string) string, d pro
 		fmt.Fprintf(&b, "%s: %s\n", history.UnmergedTrailer, d.Current)
 	}
 	for _, one := range moving {
-		fmt.Fprintf(&b, "%s: %s@%s\n", TrailerLane, one.Lane, one.Candidate)
+		fmt.Fprintf(&b, "%s: %s@%s\n", publish.LaneTrailer, one.Lane, one.Candidate)
 	}
 	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s%s\n", next.Platform, recordTrailer, spec.Name)
 	return b.String()
@@ -155,9 +155,6 @@ func promotedText(commit string, moving []lane.Decision) string {
 	}
 	return what
 }
-
-// TrailerLane names, in such a message and in those of actions, a lane and the version that it gets, as "shop@COMMIT".
-const TrailerLane = "Fairlead-Lane"
 
 // recordTrailer begins the last line of the message of a record's commit.
 const recordTrailer = "Fairlead-Promotion: "

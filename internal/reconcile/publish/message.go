@@ -15,11 +15,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
+// LaneTrailer names a lane and its version, as "shop@COMMIT": in messages of outputs, of promotions and of actions.
+const LaneTrailer = "Fairlead-Lane"
+
 // Trailers of our commits.
 const (
 	trailerEnvironment  = "Fairlead-Environment"
 	trailerBase         = "Fairlead-Base"
-	trailerLane         = "Fairlead-Lane"
 	trailerControlPlane = "Fairlead-Control-Plane"
 	trailerWorkload     = "Fairlead-Workload"
 	trailerAdvance      = "Fairlead-Advance"
@@ -40,7 +42,7 @@ func inputTrailers(p Proposal) string {
 		case c.Layer == BaseLayer:
 			trailer(trailerBase, c.Commit)
 			for _, name := range slices.Sorted(maps.Keys(c.Lanes)) {
-				trailer(trailerLane, name+"@"+c.Lanes[name])
+				trailer(LaneTrailer, name+"@"+c.Lanes[name])
 			}
 		case c.Layer == p.Environment:
 			trailer(trailerControlPlane, c.Commit)

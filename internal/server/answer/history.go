@@ -47,6 +47,8 @@ type HistoryEntry struct {
 	// FromCommit is the commit of the base that the environment had, and ToCommit the one that it got.
 	FromCommit *Commit `json:"fromCommit,omitempty"`
 	ToCommit   *Commit `json:"toCommit,omitempty"`
+	// LaneCommits are the commits of Lanes, in their order; those of which there is none have no id.
+	LaneCommits []Commit `json:"laneCommits,omitempty"`
 	// OwnCommit is the commit of the environment's branch that a merge brought which brought none of the base.
 	OwnCommit *Commit `json:"ownCommit,omitempty"`
 }
@@ -77,7 +79,8 @@ func (s Source) History(all history.Log, f HistoryFilter) History {
 			own.URL = giturl.CommitPage(s.findRepo(e.Environment), own.ID)
 			own.Subject, own.Author, own.When = CleanText(e.Own.Subject()), CleanText(e.Own.Author.Name), e.Own.When
 		}
-		answer.Items = append(answer.Items, HistoryEntry{e, cmp.Or(e.URL, giturl.CommitPage(e.Repo, e.Commit)), s.describeCommit(e.From), s.describeCommit(e.To), own})
+		lanes := list.Convert(e.Lanes, func(l history.LaneVersion) Commit { return *cmp.Or(s.describeCommit(l.Commit), &Commit{}) })
+		answer.Items = append(answer.Items, HistoryEntry{e, cmp.Or(e.URL, giturl.CommitPage(e.Repo, e.Commit)), s.describeCommit(e.From), s.describeCommit(e.To), lanes, own})
 	}
 	return answer
 }
@@ -99,6 +102,9 @@ func (s Source) findRendered(id string) string {
 
 func (f HistoryFilter) selects(e history.Entry, to status.Commit) bool {
 	text := strings.ToLower(strings.Join([]string{e.Who, e.Action, e.Title, e.Environment, e.Reason, e.Forced, e.From, e.To, e.Commit, to.Subject, to.Author}, " "))
+	for _, l := range e.Lanes {
+		text += strings.ToLower(" lane " + l.Lane + " " + l.Commit)
+	}
 	if e.Pull > 0 {
 		text += fmt.Sprintf(" pull request %d", e.Pull)
 	}

@@ -33,7 +33,7 @@ func listLanes(s Source) []LaneRow {
 		l := LaneRow{Name: name, Environments: []LanePlace{}}
 		for _, stage := range s.Snapshot.Chain.Stages {
 			if stage.Commit != "" {
-				l.Environments = append(l.Environments, describeLane(s, stage, stage.FindLane(name)))
+				l.Environments = append(l.Environments, newLanePlace(s, stage, stage.FindLane(name)))
 			}
 		}
 		lanes = append(lanes, l)
@@ -58,12 +58,12 @@ func compareFlags(a, b bool) int {
 
 func listPlaces(s Source, stage status.Stage) (places []LanePlace) {
 	for _, l := range stage.Lanes {
-		places = append(places, describeLane(s, stage, l))
+		places = append(places, newLanePlace(s, stage, l))
 	}
 	return places
 }
 
-func describeLane(s Source, stage status.Stage, l status.Lane) LanePlace {
+func newLanePlace(s Source, stage status.Stage, l status.Lane) LanePlace {
 	p := LanePlace{
 		Lane: l.Name, Environment: stage.Environment, State: State{Good, "has"}, Commit: s.describeCommit(cmp.Or(l.Commit, stage.Commit)),
 		Next: s.describeCommit(l.Next), Waiting: l.Waiting, Reason: l.Reason, Hold: l.Hold,

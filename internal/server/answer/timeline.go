@@ -68,6 +68,7 @@ type TimelineMark struct {
 	Pull        int       `json:"pull,omitempty"`
 	Reason      string    `json:"reason,omitempty"`
 	Forced      bool      `json:"forced,omitempty"`
+	Lanes       []string  `json:"lanes,omitempty"` // that it is about alone: Commit is that of the first
 }
 
 // HeadForecast is when the newest commit gets to each environment: the future of the timeline.
@@ -227,7 +228,11 @@ func (s Source) listMarks(all []Environment) []TimelineMark {
 				continue
 			}
 			known[promotion{name, e.To, e.Time.Unix()}] = true
-			marks = append(marks, TimelineMark{e.Time, name, e.Action, e.Who, commitOf(e.To), e.Pull, cmp.Or(e.Forced, e.Reason), e.Forced != ""})
+			m := TimelineMark{e.Time, name, e.Action, e.Who, commitOf(e.To), e.Pull, cmp.Or(e.Forced, e.Reason), e.Forced != "", nil}
+			if len(e.Lanes) > 0 && e.To == "" {
+				m.Lanes, m.Commit = list.Convert(e.Lanes, func(l history.LaneVersion) string { return l.Lane }), commitOf(e.Lanes[0].Commit)
+			}
+			marks = append(marks, m)
 		}
 	}
 	for _, e := range all {
@@ -237,7 +242,7 @@ func (s Source) listMarks(all []Environment) []TimelineMark {
 				action = history.RollbackAction
 			}
 			if !known[promotion{e.Name, turn.Commit, turn.When.Unix()}] {
-				marks = append(marks, TimelineMark{turn.When, e.Name, action, turn.Who, commitOf(turn.Commit), 0, cmp.Or(turn.Forced, turn.Reason), turn.Forced != ""})
+				marks = append(marks, TimelineMark{turn.When, e.Name, action, turn.Who, commitOf(turn.Commit), 0, cmp.Or(turn.Forced, turn.Reason), turn.Forced != "", nil})
 			}
 		}
 	}

@@ -296,6 +296,9 @@ func markTitle(m answer.TimelineMark) string {
 	if m.Pull > 0 {
 		title += fmt.Sprintf(" pull request %d", m.Pull)
 	}
+	if len(m.Lanes) > 0 {
+		title += " " + laneNames(m.Lanes)
+	}
 	if m.Commit != nil {
 		title += " " + labelCommit(*m.Commit)
 	}

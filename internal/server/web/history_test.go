@@ -39,6 +39,7 @@ func pastActions(context.Context) (history.Log, error) {
 	for i := range 60 {
 		all = append(all, history.Entry{Time: at(10 + i), Who: "bob", Environment: "stage", Action: "hold", Title: "Hold stage", Reason: fmt.Sprintf("reason %d", i), Commit: c3, Repo: repo})
 	}
+	all[len(all)-60].Lanes = []history.LaneVersion{{Lane: "<shop>", Commit: c3}, {Lane: "till"}}
 	deployments := map[string][]history.Deployment{"dev": {{Commit: c4, Merged: at(1), Authored: at(4)}}, "prod": {{Commit: c2, Merged: at(2), Authored: at(30)}}, "test": nil, "stage": nil, "east": nil, "west": nil, "edge": nil}
 	return history.Log{Entries: all, Deployments: deployments, Unread: []history.Unread{{Repo: "https://git.example.com/org/other", Reason: "the <forge> does not answer"}}}, nil
 }
