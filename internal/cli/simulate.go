@@ -24,7 +24,8 @@ func newSimulate(a *app) *cobra.Command {
 		Long: `Simulate predicts when a commit of the base reaches each environment, if everything succeeds
 and the gates do not change: a time where all of them have a known end, and otherwise what
 it waits for. It changes nothing. With --url it asks a daemon, which answers from its last
-cycle; otherwise it reads the repositories and their forges with the settings.`,
+cycle; otherwise it reads the repositories and their forges with the settings.
+If lanes bring all that the commit changes before the whole commit arrives, it names them.`,
 		Example: `  fairlead simulate main
   fairlead simulate 4be1c2d --url http://fairlead.example.com:8080`,
 		Args:              checkArguments(1, 1),

@@ -235,6 +235,19 @@ func (d *decider) decideLane(lane string, line promote.Line, hopeful bool, m *mo
 	return promote.DecideStages(line, stages, enter, d.Now)[at]
 }
 
+// SimulateArrivals returns when a version of a lane would get to each environment, if it may move alone there.
+func SimulateArrivals(in Input, lane, version string, enter, proof promote.ForecastFunc) []promote.Arrival {
+	d := decider{Input: in}
+	stages := make([]promote.Stage, len(in.Stages))
+	for i, s := range in.Stages {
+		stages[i], _ = d.laneStage(lane, s, false)
+		if s.Held[lane] != "" {
+			stages[i].HoldReason = s.Held[lane]
+		}
+	}
+	return promote.SimulateArrivals(in.History.Line(lane), stages, version, enter, proof, in.Now)
+}
+
 // laneStage returns the state of a stage on the line of a lane, and the commits of the base that its versions were verified
 // with.
 func (d *decider) laneStage(lane string, of Stage, hopeful bool) (promote.Stage, map[string]proofs) {

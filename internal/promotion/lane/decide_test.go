@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -124,6 +125,25 @@ func TestSideCommit(t *testing.T) {
 	for _, c := range []struct{ lane, commit, want string }{{"a", "side", "c0"}, {"b", "side", "c0"}, {"a", "c2", "c1"}, {"b", "c2", "c2"}, {"a", "unknown", ""}} {
 		if got := h.Version(c.lane, c.commit); got != c.want {
 			t.Errorf("%s has version %q of lane %s, want %q", c.commit, got, c.lane, c.want)
+		}
+	}
+}
+
+// TestSimulateArrivals: a lane whose objects are ready gets to stage though the whole failed in dev, one that failed does not, and one
+// that is held waits.
+func TestSimulateArrivals(t *testing.T) {
+	w := worldOf(t, "t/all=0 w/a.yaml=0 w/b.yaml=0", "t/all=0 w/a.yaml=1 w/b.yaml=0", "t/all=0 w/a.yaml=1 w/b.yaml=1")
+	w.dev.Proof = gate.Verdict{Status: gate.Fail, Reason: "a is broken"}
+	w.proofs["a"], w.proofs["b"] = w.dev.Proof, gate.Verdict{Status: gate.Pass}
+	passing := func(_, _ string, from time.Time) gate.Forecast { return gate.Forecast{Time: from} }
+	for _, c := range []struct {
+		lane, version, hold string
+		want                promote.ArrivalState
+	}{{"a", "c1", "", promote.ArrivalNever}, {"b", "c2", "", promote.ArrivalExpected}, {"b", "c2", "a sale", promote.ArrivalWaits}} {
+		in := w.input()
+		in.Now, in.Stages[1].Held = time.Unix(1, 0), map[string]string{"b": c.hold}
+		if a := SimulateArrivals(in, c.lane, c.version, passing, passing)[1]; a.State != c.want {
+			t.Errorf("%s: %+v, want %s", c.lane, a, c.want)
 		}
 	}
 }

@@ -80,6 +80,15 @@ func (h History) Version(lane, commit string) string {
 	return ""
 }
 
+// Changed returns the lanes that a commit of the line changes.
+func (h History) Changed(commit string) []string {
+	i, known := h.index[commit]
+	if !known {
+		return nil
+	}
+	return h.steps[i].Lanes
+}
+
 // contains reports whether a commit that the base contains, on its line or beside it, is or contains one of the line.
 func (h History) contains(commit, older string) bool {
 	return commit == older || h.line.IsNewer(commit, older)

@@ -118,11 +118,15 @@ func (w *world) render(c Composition) (Output, error) {
 	return o, err
 }
 
-func (w *world) decide() Report {
-	r, err := Decide(Input{
+func (w *world) input() Input {
+	return Input{
 		History: w.history, Stages: []Stage{{Stage: w.dev}, {Stage: w.stage}}, Environment: "stage", Render: w.render,
 		Proof: func(_, lane string) (gate.Verdict, bool) { v, known := w.proofs[lane]; return v, known },
-	})
+	}
+}
+
+func (w *world) decide() Report {
+	r, err := Decide(w.input())
 	if err != nil {
 		w.t.Fatal(err)
 	}

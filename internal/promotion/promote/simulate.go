@@ -33,6 +33,8 @@ type Arrival struct {
 	// With is the newer commit that brings the commit, which does not get there by itself; "" for none. The rest of the
 	// arrival is then about that one.
 	With string `json:"with,omitempty"`
+	// Lanes are the lanes that bring all that the commit changes before the environment gets it as a whole.
+	Lanes []string `json:"lanes,omitempty"`
 }
 
 // ArrivalWait is what a commit waits for, and in which environment. As a text it is "dev: 2 approvals".
@@ -64,6 +66,13 @@ const (
 	ArrivalNever    ArrivalState = "never"    // unless a person changes something
 )
 
+// Better reports whether an arrival is surer or earlier than another one.
+func (a Arrival) Better(than Arrival) bool {
+	order := []ArrivalState{ArrivalHas, ArrivalProposed, ArrivalReached, ArrivalLeftOut, ArrivalExpected, ArrivalWaits, ArrivalNever}
+	rank, other := slices.Index(order, a.State), slices.Index(order, than.State)
+	return rank < other || rank == other && a.State == ArrivalExpected && a.Time.Before(than.Time)
+}
+
 // ForecastFunc returns when the gates of an environment, or its proof, are satisfied for a commit
 // if it gets there at a time and all goes well.
 type ForecastFunc func(environment, commit string, from time.Time) gate.Forecast
@@ -78,7 +87,7 @@ func SimulateArrivals(l Line, stages []Stage, commit string, enter, proof Foreca
 		alone := f.findArrival(s)
 		arrivals[i] = f.findContent(s, all)
 		if newer := arrivals[i].With; newer != "" {
-			arrivals[i].addReason(fmt.Sprintf("it comes with the newer %s: %s", text.ShortCommit(newer), alone.Reason))
+			arrivals[i].AddReason(fmt.Sprintf("it comes with the newer %s: %s", text.ShortCommit(newer), alone.Reason))
 		}
 	}
 	return arrivals
@@ -334,12 +343,13 @@ func (r *route) toArrival(now time.Time, certain bool, overtaken string) Arrival
 		}
 	}
 	if overtaken != "" {
-		a.addReason(overtaken)
+		a.AddReason(overtaken)
 	}
 	return a
 }
 
-func (a *Arrival) addReason(clause string) {
+// AddReason adds a clause to the reason.
+func (a *Arrival) AddReason(clause string) {
 	a.Reason += "; " + clause
 	if a.Besides != "" {
 		a.Besides += "; "

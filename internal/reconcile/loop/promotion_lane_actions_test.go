@@ -107,6 +107,7 @@ func TestLaneHeld(t *testing.T) {
 	}
 	commit := w.changeLane(names, "shop", "next")
 	d.advance(names)
+	d.wantArrivals(commit, "dev has; stage waits; prod waits")
 	s := d.stage("stage")
 	const why = "because (by a@example.com, until fairlead release stage --lane shop)"
 	if l := s.FindLane("shop"); l.Next != commit || l.Reason != "held: "+why {

@@ -137,9 +137,11 @@ func (d *daemon) advance(names map[string]string) {
 // TestLanes: a team whose change fails in dev keeps no other team back, and goes on when it has mended that.
 func TestLanesMove(t *testing.T) {
 	w, d, names := lanesWorld(t, "{each: workloads/*}")
-	w.changeLane(names, "hello", "bad")
+	bad := w.changeLane(names, "hello", "bad")
 	shop := w.changeLane(names, "shop", "next")
 	d.advance(names)
+	d.wantArrivals(shop, "dev has; stage has shop; prod has shop")
+	d.wantArrivals(bad, "dev left-out; stage never; prod never")
 	w.wantBases(names, "dev=3 stage=1,shop=3 prod=1,shop=3")
 	w.wantVerified("prod")
 	if said := w.statuses(shop); !slices.ContainsFunc(said, func(s forge.CommitStatus) bool { return s.Context == "prod environment" && s.Outcome == forge.Success }) {
@@ -158,6 +160,22 @@ func TestLanesMove(t *testing.T) {
 	w.changeLane(names, "hello", "good")
 	d.advance(names)
 	w.wantBases(names, "dev=4 stage=4 prod=4")
+}
+
+// wantArrivals checks when a commit gets to the environments, and by which lanes.
+func (d *daemon) wantArrivals(commit, want string) {
+	d.Helper()
+	arrivals, err := d.Simulate(d.Context(), commit)
+	if err != nil {
+		d.Fatal(err)
+	}
+	var got []string
+	for _, a := range arrivals {
+		got = append(got, strings.Join(append([]string{a.Environment, string(a.State)}, a.Lanes...), " "))
+	}
+	if strings.Join(got, "; ") != want {
+		d.Errorf("it arrives %s, want %s: %+v", strings.Join(got, "; "), want, arrivals)
+	}
 }
 
 // TestLanesReverted: what a person reverts of a lane stays reverted until the hold is released.

@@ -211,6 +211,11 @@ func (m *Promoter) newLaneDecider(lanes model.Lanes, all []*stageState, line pro
 
 // decide returns what the lanes of a stage may do.
 func (e *laneDecider) decide(ctx context.Context, s *stageState, enter func(lane, version string) gate.Verdict) (*lane.Report, error) {
+	report, err := lane.Decide(e.newInput(ctx, s.spec.Name, enter))
+	return &report, err
+}
+
+func (e *laneDecider) newInput(ctx context.Context, environment string, enter func(lane, version string) gate.Verdict) lane.Input {
 	stages := make([]lane.Stage, len(e.stages))
 	for i, one := range e.stages {
 		stages[i] = lane.Stage{Stage: one.stage, Lanes: one.lanes, Held: one.laneHolds}
@@ -218,12 +223,11 @@ func (e *laneDecider) decide(ctx context.Context, s *stageState, enter func(lane
 			stages[i].StoppedReason = cmp.Or(one.stage.StoppedReason, "it has lanes that the Promotion does not define so; it moves as a whole until it has none")
 		}
 	}
-	report, err := lane.Decide(lane.Input{
-		History: e.history, Stages: stages, Environment: s.spec.Name, Now: e.promoter.now, Enter: enter, VerifiedOnly: !e.promoter.simulates,
+	return lane.Input{
+		History: e.history, Stages: stages, Environment: environment, Now: e.promoter.now, Enter: enter, VerifiedOnly: !e.promoter.simulates,
 		Proof:  func(environment, name string) (gate.Verdict, bool) { return e.evaluateProof(ctx, environment, name) },
-		Render: func(c lane.Composition) (lane.Output, error) { return e.render(ctx, s.spec.Name, c) },
-	})
-	return &report, err
+		Render: func(c lane.Composition) (lane.Output, error) { return e.render(ctx, environment, c) },
+	}
 }
 
 func (e *laneDecider) evaluateGates(ctx context.Context, s *stageState) func(lane, version string) gate.Verdict {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -11,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
@@ -47,12 +49,28 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 		byName[s.spec.Name] = s
 	}
 	enter := func(environment, commit string, from time.Time) gate.Forecast {
-		return m.forecastGates(ctx, byName[environment], commit, from)
+		return m.forecastGates(ctx, byName[environment], commit, "", from)
 	}
 	proof := func(environment, commit string, from time.Time) gate.Forecast {
-		return byName[environment].forecastProof(commit, from)
+		s := byName[environment]
+		if s.stage.Commit == commit {
+			return s.forecastProof(s.facts, from)
+		}
+		return s.forecastProof(gate.Facts{Now: s.facts.Now, Environment: environment, Commit: commit}, from)
 	}
-	arrivals := promote.SimulateArrivals(h, stagesOf(all), commit, enter, proof, m.now)
+	stages, lanes := stagesOf(all), (*laneDecider)(nil)
+	if defined := policy.lanes(); defined != nil {
+		lanes, err = m.newLaneDecider(*defined, all, h)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range all {
+			if held := lanes.findHeldLane(s, commit); held != "" && s.movesByLanes() && stages[i].HoldReason == "" {
+				stages[i].HoldReason = fmt.Sprintf("lane %s is held: %s", held, s.laneHolds[held])
+			}
+		}
+	}
+	arrivals := promote.SimulateArrivals(h, stages, commit, enter, proof, m.now)
 	for i, a := range arrivals {
 		s := byName[a.Environment]
 		if a.State == promote.ArrivalReached && s.stage.Merged && m.isLeftOut(policy, s, commit) {
@@ -60,7 +78,74 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 			arrivals[i].Reason = fmt.Sprintf("it never had it by itself: the newer %s contains it", text.ShortCommit(s.stage.Commit))
 		}
 	}
-	return arrivals, nil
+	if lanes != nil {
+		err = lanes.simulate(ctx, commit, arrivals)
+	}
+	return arrivals, err
+}
+
+// simulate replaces the arrivals at environments where the lanes that a commit changes get there before the whole does.
+func (e *laneDecider) simulate(ctx context.Context, commit string, arrivals []promote.Arrival) (err error) {
+	changed := e.history.Changed(commit)
+	byLane := map[string][]promote.Arrival{}
+	for _, name := range changed {
+		enter := func(environment, version string, from time.Time) gate.Forecast {
+			return e.promoter.forecastGates(ctx, findStage(e.stages, environment), version, name, from)
+		}
+		proof := func(environment, version string, from time.Time) gate.Forecast { // what is known of the whole is not that of the lane
+			s := findStage(e.stages, environment)
+			return s.forecastProof(gate.Facts{Now: s.facts.Now, Environment: environment, Commit: version}, from)
+		}
+		byLane[name] = lane.SimulateArrivals(e.newInput(ctx, "", nil), name, commit, enter, proof)
+	}
+	for i, s := range e.stages {
+		if len(changed) == 0 || !s.movesByLanes() {
+			continue
+		}
+		worst := byLane[changed[0]][i]
+		for _, name := range changed[1:] {
+			if one := byLane[name][i]; worst.Better(one) {
+				worst = one
+			}
+		}
+		if !worst.Better(arrivals[i]) {
+			continue
+		}
+		obstacle := ""
+		if worst.State == promote.ArrivalExpected || worst.State == promote.ArrivalWaits {
+			obstacle, err = e.findObstacle(ctx, s, changed)
+			if err != nil {
+				return err
+			}
+		}
+		if obstacle == "" {
+			worst.Lanes = changed
+			worst.AddReason("by itself, as " + text.Join(list.Convert(changed, func(name string) string { return "lane " + name }), " and "))
+			arrivals[i] = worst
+		} else {
+			arrivals[i].AddReason(obstacle)
+		}
+	}
+	return nil
+}
+
+// findObstacle returns why a stage cannot get some lanes without others; "" if it can.
+func (e *laneDecider) findObstacle(ctx context.Context, s *stageState, lanes []string) (string, error) {
+	report, err := e.decide(ctx, s, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, d := range report.Decisions {
+		isAlone := d.Reason.Kind == "" || d.Reason.Kind == lane.NotProven || d.Reason.Kind == lane.Held || d.Reason.Kind == lane.Unreported
+		if slices.Contains(lanes, d.Lane) && !isAlone {
+			return fmt.Sprintf("lane %s: %s", d.Lane, d.Explain()), nil
+		}
+	}
+	return "", nil
+}
+
+func findStage(all []*stageState, environment string) *stageState {
+	return all[slices.IndexFunc(all, func(s *stageState) bool { return s.spec.Name == environment })]
 }
 
 // errNoCommits is the error for a base that is not in a repository.
@@ -84,8 +169,8 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("nothing is promoted until %s mended", map[bool]string{true: "1 problem is", false: fmt.Sprintf("%d problems are", n)}[n == 1])
 }
 
-func (m *Promoter) forecastGates(ctx context.Context, s *stageState, commit string, from time.Time) gate.Forecast {
-	f, err := m.readCandidateFacts(ctx, s, commit, "")
+func (m *Promoter) forecastGates(ctx context.Context, s *stageState, commit, lane string, from time.Time) gate.Forecast {
+	f, err := m.readCandidateFacts(ctx, s, commit, lane)
 	if err != nil {
 		return gate.Forecast{WaitsFor: err.Error()}
 	}
@@ -93,12 +178,7 @@ func (m *Promoter) forecastGates(ctx context.Context, s *stageState, commit stri
 	return s.enterGates.ForecastWithFreezes(f, from)
 }
 
-// forecastProof uses the facts of the commit if the environment has it.
-func (s *stageState) forecastProof(commit string, from time.Time) gate.Forecast {
-	f := gate.Facts{Now: s.facts.Now, Environment: s.spec.Name, Commit: commit}
-	if s.stage.Commit == commit {
-		f = s.facts
-	}
+func (s *stageState) forecastProof(f gate.Facts, from time.Time) gate.Forecast {
 	running := s.running.Forecast(f, from)
 	soaking := s.soaking.Forecast(f, running.Time)
 	soaking.WaitsFor, soaking.Delays = running.WaitsFor, nil // how long it soaks is known when it runs

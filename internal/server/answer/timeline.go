@@ -409,7 +409,7 @@ func (s Source) findComing(e Environment) *TimelineNext {
 	case stage.Hold != "":
 		stopped = State{Stopped, string(status.StageHeld)}
 	}
-	if i < 0 || s.HeadForecast.Commit != chain.Head {
+	if i < 0 || s.HeadForecast.Commit != chain.Head || len(s.HeadForecast.Arrivals[i].Lanes) > 0 { // the whole still waits
 		if e.Next == nil {
 			return nil
 		}

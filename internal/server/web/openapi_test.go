@@ -92,7 +92,7 @@ func TestDescribedAnswers(t *testing.T) {
 	ready := fleet() // a daemon that is not ready has no forecast
 	ready.SetControlPlane("")
 	soon := func(context.Context, string) ([]promote.Arrival, error) {
-		return []promote.Arrival{{Environment: "test", State: promote.ArrivalExpected, Time: noon.Add(time.Hour)}, {Environment: "stage", State: promote.ArrivalWaits, WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "2 approvals"}}}}, nil
+		return []promote.Arrival{{Environment: "test", State: promote.ArrivalExpected, Lanes: []string{"shop"}, Time: noon.Add(time.Hour)}, {Environment: "stage", State: promote.ArrivalWaits, WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "2 approvals"}}}}, nil
 	}
 	c := checker{document(t), map[string]bool{}, map[string]*gojsonschema.Schema{}}
 	for _, r := range []struct {
