@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// passes is a verdict that lets pass.
 var passes = gate.Verdict{Status: gate.Pass}
 
 // teams simulates teams that change the base while their environments promote it.
@@ -46,14 +45,12 @@ func newTeams(count int) *teams {
 
 func laneOf(team int) string { return fmt.Sprintf("team-%03d", team) }
 
-// write has a team commit to the base.
 func (t *teams) write(team, step int, isBad bool) {
 	commit := fmt.Sprintf("c%d", len(t.lanes))
 	t.commits = slices.Insert(t.commits, 0, commit)
 	t.lanes[commit], t.isBad[commit], t.written[commit] = team, isBad, step
 }
 
-// history returns the history of what environments do not have yet.
 func (t *teams) history(tb testing.TB) History {
 	oldest := 0
 	for _, s := range t.stages {
@@ -70,7 +67,6 @@ func (t *teams) history(tb testing.TB) History {
 	return h
 }
 
-// render renders an environment: an object for each team, with its version.
 func (t *teams) render(h History) RenderFunc {
 	return func(c Composition) (Output, error) {
 		files := map[string][]byte{}
@@ -86,7 +82,6 @@ func (t *teams) render(h History) RenderFunc {
 	}
 }
 
-// fails reports whether the version of a lane in an environment fails.
 func (t *teams) fails(h History, s Stage, lane string) bool {
 	return t.isBad[h.Version(lane, s.Has(lane))]
 }

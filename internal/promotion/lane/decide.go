@@ -162,7 +162,6 @@ type proofs struct {
 	newest, oldest string
 }
 
-// list returns the bases, each once.
 func (p proofs) list() []Composition {
 	var all []Composition
 	if p.present != nil {
@@ -176,7 +175,6 @@ func (p proofs) list() []Composition {
 	return all
 }
 
-// findCandidates finds for each lane the versions that it could get by itself.
 func (d *decider) findCandidates() {
 	for _, lane := range d.History.Lanes() {
 		line, current := d.History.Line(lane), d.History.Version(lane, d.stage.Has(lane))
@@ -289,7 +287,6 @@ func (d *decider) laneStage(lane string, of Stage, hopeful bool) (promote.Stage,
 	return s, with
 }
 
-// findUnreported returns the first environment whose clusters should report a lane's objects and do not.
 func (d *decider) findUnreported(lane string) string {
 	for _, s := range d.Stages {
 		if !slices.Contains(d.stage.After, s.Name) || s.Proof.Status == gate.Pass {
@@ -368,7 +365,6 @@ func (d *decider) findObstacle(m *move, find func(string) *move) (commit, lane s
 	return "", ""
 }
 
-// hasOf reports whether the environment has what a commit changes of a lane.
 func (d *decider) hasOf(lane, commit string) bool {
 	return d.History.contains(d.stage.Has(lane), commit)
 }

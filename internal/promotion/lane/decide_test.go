@@ -32,7 +32,6 @@ func worldOf(t *testing.T, commits ...string) *world {
 	return w
 }
 
-// describeDecisions writes decisions in short.
 func describeDecisions(r Report) string {
 	var all []string
 	for _, d := range r.Decisions {

@@ -89,12 +89,10 @@ func (h History) Changed(commit string) []string {
 	return h.steps[i].Lanes
 }
 
-// contains reports whether a commit that the base contains, on its line or beside it, is or contains one of the line.
 func (h History) contains(commit, older string) bool {
 	return commit == older || h.line.IsNewer(commit, older)
 }
 
-// includes reports whether a commit of the line is another one or contains it.
 func (h History) includes(version, commit string) bool { return h.index[version] <= h.index[commit] }
 
 // JoinedLanes returns the other lanes that commits of a lane change too, which are newer than one version and not newer than

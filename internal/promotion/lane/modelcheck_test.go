@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// world is a base with its history, and the environments dev and stage.
 type world struct {
 	t       *testing.T
 	base    map[string]tree.Tree // by commit
@@ -85,7 +84,6 @@ func newWorld(t *testing.T, seed uint64) *world {
 
 var partition = NewPartition(model.Lanes{Each: "w/*"})
 
-// render renders stage.
 func (w *world) render(c Composition) (Output, error) {
 	lanes := map[string]tree.Tree{}
 	for lane, commit := range c.Lanes {
@@ -133,7 +131,6 @@ func (w *world) decide() Report {
 	return r
 }
 
-// provenCommits returns the commits of the base that dev has verified a version of a lane with.
 func (w *world) provenCommits(lane, version string) (found []string) {
 	for commit := range w.base {
 		isPresent := commit == w.dev.Commit && w.dev.Merged && (w.dev.Proof.Status == gate.Pass || w.proofs[lane].Status == gate.Pass)
@@ -144,7 +141,6 @@ func (w *world) provenCommits(lane, version string) (found []string) {
 	return found
 }
 
-// checkDecisions returns the rules that decisions break.
 func (w *world) checkDecisions(r Report) (broken []string) {
 	failf := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }
 	find := func(lane string) Decision {

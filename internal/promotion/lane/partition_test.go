@@ -26,7 +26,6 @@ func filesOf(t *testing.T, text string) tree.Tree {
 	return all
 }
 
-// describeFiles is the reverse of filesOf.
 func describeFiles(files tree.Tree) string {
 	var words []string
 	for name, content := range files.All() {

@@ -117,7 +117,6 @@ func (d *decider) uniteGroups(group []*move, others [][]*move, state State) (mov
 	return true, left, err
 }
 
-// compose returns the base with some lanes moved, in addition to those that may move.
 func (d *decider) compose(group []*move) Composition {
 	versions := maps.Clone(d.moved)
 	for _, m := range group {
@@ -213,7 +212,6 @@ func hasLane(moves []*move, lane string) bool {
 	return slices.ContainsFunc(moves, func(m *move) bool { return m.Lane == lane })
 }
 
-// environmentsBefore returns the environments directly before, in the order of the stages.
 func (d *decider) environmentsBefore() []string {
 	var names []string
 	for _, s := range d.Stages {
@@ -224,7 +222,6 @@ func (d *decider) environmentsBefore() []string {
 	return names
 }
 
-// renderAt renders the environment with a base, once.
 func (d *decider) renderAt(base Composition) (Output, error) {
 	key := base.String()
 	known, ok := d.rendered[key]

@@ -62,7 +62,6 @@ func ReleaseLane(ctx context.Context, d *Session, environment, name, reason stri
 	})
 }
 
-// describeVersion names a commit, and the lane that it is a version of.
 func describeVersion(commit, name string) string {
 	if name == "" {
 		return text.ShortCommit(commit)
@@ -79,7 +78,6 @@ type laneView struct {
 	has       lane.Composition
 }
 
-// newLaneView returns a snapshot as it concerns a lane. It refuses lanes that do not exist, or do not move by themselves.
 func newLaneView(v snapshot, name string) (laneView, error) {
 	environment := v.stage.Name
 	lanes := promoter.DefinedLanes(v.base)
@@ -111,7 +109,6 @@ func newLaneView(v snapshot, name string) (laneView, error) {
 	return l, err
 }
 
-// listLanes returns the lanes that the base or the environment has, and the platform.
 func (l laneView) listLanes() ([]string, error) {
 	known := append(slices.Collect(maps.Keys(l.has.Lanes)), lane.Platform)
 	for _, commit := range []string{l.base.Head, l.has.Platform} {
@@ -125,7 +122,6 @@ func (l laneView) listLanes() ([]string, error) {
 	return slices.Compact(known), nil
 }
 
-// readHistory returns the history of the base by lanes, back to the oldest of what the environment has and of some commits.
 func (l laneView) readHistory(commits ...string) (lane.History, error) {
 	oldest := 0
 	for _, commit := range slices.Concat(commits, []string{l.has.Platform}, slices.Collect(maps.Values(l.has.Lanes))) {
@@ -140,12 +136,10 @@ func (l laneView) readHistory(commits ...string) (lane.History, error) {
 	})
 }
 
-// present returns the version of the lane that the environment has.
 func (l laneView) present(h lane.History) string {
 	return h.Version(l.name, cmp.Or(l.has.Lanes[l.name], l.has.Platform))
 }
 
-// resolveVersion returns the version of the lane that a revision of the base contains.
 func (l laneView) resolveVersion(revision string) (string, lane.History, error) {
 	commit, err := promoter.ResolvePromotable(l.base, revision)
 	if err != nil {
@@ -170,7 +164,6 @@ func (l laneView) findCandidate(revision string, known *status.Chain) (string, l
 	return l.resolveVersion(revision)
 }
 
-// findApprovedLane returns the version of a lane to approve, and the one that the environment has.
 func findApprovedLane(v snapshot, a Approval) (commit, present string, err error) {
 	l, err := newLaneView(v, a.Lane)
 	if err != nil {
@@ -180,7 +173,6 @@ func findApprovedLane(v snapshot, a Approval) (commit, present string, err error
 	return commit, l.present(h), err
 }
 
-// promoteLane gives an environment another version of a lane.
 func promoteLane(ctx context.Context, d *Session, v snapshot, p Promotion) (change, error) {
 	l, err := newLaneView(v, p.Lane)
 	if err != nil {
@@ -226,7 +218,6 @@ func promoteLane(ctx context.Context, d *Session, v snapshot, p Promotion) (chan
 	return l.withVersion(ctx, c, d, h)
 }
 
-// findObjections returns what speaks against promoting a version of the lane. Force overrides all.
 func (l laneView) findObjections(p Promotion, version string, joined map[string]string, d *Session) objections {
 	var all objections
 	if l.orderProblem != "" {
@@ -257,7 +248,6 @@ func (l laneView) findObjections(p Promotion, version string, joined map[string]
 	return all
 }
 
-// withVersion adds to a change the base in which the lane has the version of the change.
 func (l laneView) withVersion(ctx context.Context, c change, d *Session, h lane.History) (change, error) {
 	next := h.Move(l.has, l.name, c.to)
 	broken, err := l.findBreak(ctx, d, next)
@@ -348,7 +338,6 @@ func rollBackLane(ctx context.Context, d *Session, v snapshot, b Rollback) (chan
 	return c, err
 }
 
-// listBases returns the bases that the environment had, newest first, with ids of commits.
 func (l laneView) listBases() ([]lane.Composition, error) {
 	had, err := l.branch.ListBases(maxRecords, maxVersions)
 	for i := range had {
@@ -357,7 +346,6 @@ func (l laneView) listBases() ([]lane.Composition, error) {
 	return had, err
 }
 
-// versions returns the versions of the lane that some bases have, each once, in their order.
 func (l laneView) versions(h lane.History, had []lane.Composition) (all []string) {
 	for _, base := range had {
 		version := h.Version(l.name, cmp.Or(base.Lanes[l.name], base.Platform))

@@ -41,7 +41,6 @@ func TestLanesRemoved(t *testing.T) {
 	w.wantBases(names, "dev=4 stage=4 prod=4")
 }
 
-// rolledBackLane returns a world in which a lane of prod was rolled back, and another one is about to move.
 func rolledBackLane(t *testing.T) (*world, map[string]string) {
 	t.Helper()
 	w, d, names := lanesWorld(t, "{each: workloads/*}")

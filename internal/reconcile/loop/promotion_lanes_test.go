@@ -17,10 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// laneFile returns the file of a team's workload.
 func laneFile(lane string) string { return "workloads/" + lane + ".yaml" }
 
-// laneWorkload returns the workload of a team, whose manifests are on a branch.
 func laneWorkload(name, branch string) string {
 	var targets strings.Builder
 	for _, environment := range []string{"dev", "stage", "prod"} {
@@ -29,7 +27,6 @@ func laneWorkload(name, branch string) string {
 	return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: " + name + ", labels: {app: hello}}\nspec:\n  deploymentTargets:\n" + targets.String()
 }
 
-// lanesWorld returns a world with two teams, whose workloads are lanes, and three environments that have the same commit.
 func lanesWorld(t *testing.T, lanes string) (*world, *daemon, map[string]string) {
 	t.Helper()
 	w, names := newLanesWorld(t, lanes)
@@ -42,7 +39,6 @@ func lanesWorld(t *testing.T, lanes string) (*world, *daemon, map[string]string)
 	return w, d, names
 }
 
-// newLanesWorld returns a world with two teams, and the names of its commits.
 func newLanesWorld(t *testing.T, lanes string) (*world, map[string]string) {
 	t.Helper()
 	w := newWorld(t, scaffold.Branches, "dev", "stage", "prod")
@@ -112,7 +108,6 @@ func (w *world) bases(names map[string]string, environments ...string) string {
 	return strings.Join(all, " ")
 }
 
-// wantBases checks what environments have.
 func (w *world) wantBases(names map[string]string, want string) {
 	w.Helper()
 	if got := w.bases(names, "dev", "stage", "prod"); got != want {
@@ -162,7 +157,6 @@ func TestLanesMove(t *testing.T) {
 	w.wantBases(names, "dev=4 stage=4 prod=4")
 }
 
-// wantArrivals checks when a commit gets to the environments, and by which lanes.
 func (d *daemon) wantArrivals(commit, want string) {
 	d.Helper()
 	arrivals, err := d.Simulate(d.Context(), commit)

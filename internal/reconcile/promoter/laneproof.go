@@ -50,7 +50,6 @@ func (e *laneDecider) evaluateProof(ctx context.Context, environment, name strin
 	return gate.CombineVerdicts("proof", slices.Concat(running.Parts, soaking.Parts)), true
 }
 
-// laneObjects are the objects of an environment's output, by the lanes that they belong to.
 type laneObjects struct {
 	of    string            // the output, and the lanes; "" if the objects are unknown
 	lanes map[string]string // by [objectName]; "" for names that several lanes have
@@ -60,7 +59,6 @@ type laneObjects struct {
 	changed map[string]time.Time // when a folder changed last
 }
 
-// laneReports are what a cluster reports about objects by itself.
 type laneReports struct {
 	clusterType string
 	objects     map[string]observe.Event // by [objectName]
@@ -118,7 +116,6 @@ func (p *laneProof) selectFacts(f gate.Facts) (gate.Facts, bool) {
 	return f, p.reported && !p.unclear
 }
 
-// owns reports whether a named object belongs to the lane.
 func (p *laneProof) owns(object string) bool {
 	return object != "" && p.objects.lanes[object] == p.lane
 }
@@ -154,7 +151,6 @@ func (p *laneProof) judge(cluster, object string, phase rollout.Phase, message s
 	return p.judgeObjects(cluster)
 }
 
-// judgeObjects returns the worst phase of the lane's own objects on a cluster.
 func (p *laneProof) judgeObjects(cluster string) (rollout.Phase, string) {
 	known := p.readEvents()[cluster]
 	worst := rollout.Ready
@@ -179,7 +175,6 @@ func (p *laneProof) judgeObjects(cluster string) (rollout.Phase, string) {
 	return worst, ""
 }
 
-// appliedFolder is a folder of the output on a cluster, since a change of it.
 type appliedFolder struct {
 	cluster, folder string
 	changed         time.Time
@@ -254,14 +249,12 @@ func (p *laneProof) readEvents() map[string]laneReports {
 	return known
 }
 
-// objectName returns the kind and name of an object, in lower case, without its namespace and uid.
 func objectName(object string) string {
 	object, _, _ = strings.Cut(object, "@")
 	kind, rest, _ := strings.Cut(object, "/")
 	return strings.ToLower(kind) + "/" + rest[strings.LastIndexByte(rest, '/')+1:]
 }
 
-// reportedObjects are the kinds of objects that reports are about one by one.
 var reportedObjects = []string{"kustomization", "helmrelease"}
 
 // passiveKinds are ready once they are applied, or judged by the objects that use them.

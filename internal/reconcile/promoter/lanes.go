@@ -141,7 +141,6 @@ func (m *Promoter) decideLanes(ctx context.Context, policy Policy, all []*stageS
 	return ctx.Err()
 }
 
-// movesByLanes reports whether lanes of the stage may move by themselves.
 func (s *stageState) movesByLanes() bool {
 	lanes := DefinedLanes(s.base)
 	return lanes != nil && len(s.spec.After) > 0 && s.spec.Record != recordByPull && s.branch.Commit != "" && HasLanesOf(s.branch, *lanes)
@@ -163,7 +162,6 @@ func (e *laneDecider) findHeldLane(s *stageState, commit string) string {
 	return ""
 }
 
-// findUnknownLanes returns the problems of lanes that stages have and that the Promotion does not define.
 func (m *Promoter) findUnknownLanes(policy Policy, all []*stageState) (problems problem.List) {
 	var defined lane.Partition
 	hint := "it moves as a whole, with the next commit that contains all that it has"
@@ -180,7 +178,6 @@ func (m *Promoter) findUnknownLanes(policy Policy, all []*stageState) (problems 
 	return problems
 }
 
-// newDecision returns the decision that some lanes of a stage move.
 func (e *laneDecider) newDecision(d promote.Decision, moving []lane.Decision) promote.Decision {
 	d.State, d.Candidate, d.Skipped, d.Unmerged = promote.Promotes, "", nil, false
 	d.Verdict = gate.Verdict{Gate: d.Environment, Status: gate.Pass}
@@ -198,7 +195,6 @@ func (e *laneDecider) newDecision(d promote.Decision, moving []lane.Decision) pr
 	return d
 }
 
-// newLaneDecider returns what decides about lanes of some stages.
 func (m *Promoter) newLaneDecider(lanes model.Lanes, all []*stageState, line promote.Line) (*laneDecider, error) {
 	e := &laneDecider{
 		promoter: m, base: all[0].base, lanes: lanes, partition: lane.NewPartition(lanes), stages: all, line: line,
@@ -209,7 +205,6 @@ func (m *Promoter) newLaneDecider(lanes model.Lanes, all []*stageState, line pro
 	return e, err
 }
 
-// decide returns what the lanes of a stage may do.
 func (e *laneDecider) decide(ctx context.Context, s *stageState, enter func(lane, version string) gate.Verdict) (*lane.Report, error) {
 	report, err := lane.Decide(e.newInput(ctx, s.spec.Name, enter))
 	return &report, err
@@ -265,7 +260,6 @@ type laneDecider struct {
 	events    map[string]map[string]laneReports // by environment and cluster
 }
 
-// check returns the problems of the lanes with the head of the base.
 func (e *laneDecider) check() (problem.List, error) {
 	of := &model.Object{Kind: "lanes", Name: e.lanes.Each, Pos: e.lanes.Pos}
 	return git.InspectTree(e.base.Repo, e.base.Head, func(files tree.Tree) (problem.List, error) {
@@ -273,7 +267,6 @@ func (e *laneDecider) check() (problem.List, error) {
 	})
 }
 
-// laneStep is a step of the base's line, with a partition.
 type laneStep struct {
 	lineStep
 	partition string
@@ -317,7 +310,6 @@ func (e *laneDecider) render(ctx context.Context, environment string, c lane.Com
 	return lane.Output{Tree: r.Tree, Owners: e.partition.NewOwners(r.Model)}, nil
 }
 
-// observeAll returns the stages of a chain as a round would find them, and the line of the base.
 func (m *Promoter) observeAll(ctx context.Context, policy Policy) ([]*stageState, promote.Line, error) {
 	all, problems := m.newStages(policy)
 	if problems.Stops() {

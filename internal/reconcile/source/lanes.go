@@ -39,7 +39,6 @@ func findLaneRecord(read *model.Progress, folder string) (found *model.LaneRecor
 	return found, problems
 }
 
-// parseLaneRecord reads the lanes of an environment from the content of their file.
 func (s *Source) parseLaneRecord(env, folder string, content tree.Tree) (*model.LaneRecord, problem.List) {
 	read := s.options.Parser.Progress(env+" lanes", model.Layer{Kind: model.Env, Name: env, Files: content, Prefix: folder})
 	record, problems := findLaneRecord(read, folder)
@@ -109,7 +108,6 @@ func (b Branch) ListBases(commits, versions int) ([]lane.Composition, error) {
 	return all, nil
 }
 
-// readLaneRecord reads the lanes of an environment at a commit of its branch.
 func (s *Source) readLaneRecord(env string, repo *git.Repository, commit, folder string) (*model.LaneRecord, problem.List, error) {
 	content, err := s.readOnce(commitFolder{repo: repo, commit: commit, sub: LanesFile(folder), kind: model.Env, promotion: true}, func() (tree.Tree, error) {
 		return laneFileAt(repo, commit, folder)
@@ -121,7 +119,6 @@ func (s *Source) readLaneRecord(env string, repo *git.Repository, commit, folder
 	return record, problems, nil
 }
 
-// addLanes takes note of the lanes of the environment.
 func (r *reading) addLanes(record *model.LaneRecord, problems problem.List) {
 	r.lanes, r.problems = record, append(r.problems, problems...)
 }
@@ -196,7 +193,6 @@ func (l Lanes) composeFiles(repo *git.Repository, commit string, want func(path 
 	return l.Partition.Compose(files, lanes)
 }
 
-// checkLanes returns the problems of the lanes of a Promotion with the files of the base.
 func (s *Source) checkLanes(progress *model.Progress, files tree.Tree) (problems problem.List) {
 	for _, p := range progress.Promotions {
 		if p.Lanes != nil {
