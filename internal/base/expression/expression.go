@@ -21,9 +21,9 @@ const (
 // Expression is a compiled expression. It may be evaluated concurrently.
 type Expression struct{ program cel.Program }
 
-// Compile compiles an expression over variables. wants describes the expected result, as in "true or false".
-func Compile(text string, variables map[string]*cel.Type, result types.Kind, wants string) (*Expression, error) {
-	options := []cel.EnvOption{cel.CrossTypeNumericComparisons(true), cel.ParserExpressionSizeLimit(maxText)}
+// Compile compiles an expression over variables and functions. wants describes the expected result, as in "true or false".
+func Compile(text string, variables map[string]*cel.Type, result types.Kind, wants string, functions ...cel.EnvOption) (*Expression, error) {
+	options := append([]cel.EnvOption{cel.CrossTypeNumericComparisons(true), cel.ParserExpressionSizeLimit(maxText)}, functions...)
 	for name, t := range variables {
 		options = append(options, cel.Variable(name, t))
 	}

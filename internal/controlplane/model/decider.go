@@ -19,8 +19,10 @@ type Decider struct {
 	// decided is in the decision.
 	Name string
 	// Placement is the Placement of Open Cluster Management, as "namespace/name", that has decided; "" if none has.
+	// Evaluated is true if it is decided here, and not read from its PlacementDecisions.
 	// Partial is about cluster types of which it has decided on some clusters.
 	Placement string
+	Evaluated bool
 	Partial   Partial
 	// Config is sent to the scheduler, as JSON; nil is none.
 	Config json.RawMessage

@@ -181,7 +181,7 @@ func (c *content) add(o *content) {
 	c.stacks.add(&o.stacks)
 	c.clusters.add(&o.clusters)
 	c.progress.add(&o.progress)
-	c.placements.pages, c.placements.clusters = append(c.placements.pages, o.placements.pages...), append(c.placements.clusters, o.placements.clusters...)
+	c.placements.add(&o.placements)
 	c.decisions, c.measures = append(c.decisions, o.decisions...), append(c.measures, o.measures...)
 	c.disabled, c.broken = append(c.disabled, o.disabled...), c.broken || o.broken
 	c.problems = append(c.problems, o.problems...)
@@ -448,7 +448,7 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
 	case r.layer.Kind == Decisions && r.readPlacementObject(n, h, d):
 	case r.layer.Kind == Decisions && (group != OwnGroup || h.kind != DecisionKind):
-		d.addProblem(n, "", "this folder holds Decisions, PlacementDecisions and ManagedClusters, and nothing else")
+		d.addProblem(n, "", "this folder holds Decisions and objects of Open Cluster Management, and nothing else")
 	case group == Group && version != Version:
 		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Kalypso have %s", h.apiVersion, APIVersion)
 	case group == Group && slices.Contains(generatedKinds, h.kind):

@@ -2,6 +2,8 @@ package model
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/ocm"
 )
 
 // DecidedByOCM is the decider of choices that follow a Placement of Open Cluster Management.
@@ -22,7 +25,7 @@ const ClusterTypeLabel = OwnGroup + "/cluster-type"
 
 // What PlacementDecisions are known by: their label names the Placement.
 const (
-	PlacementGroup        = "cluster.open-cluster-management.io"
+	PlacementGroup        = ocm.Group
 	PlacementDecisionKind = "PlacementDecision"
 	PlacementLabel        = PlacementGroup + "/placement"
 
@@ -51,18 +54,34 @@ type managedCluster struct {
 	clusterType string
 }
 
-// placementObjects are the objects of Open Cluster Management in the folder of decisions.
+// placementObjects are the objects of Open Cluster Management in the folder of decisions. hub has those that a Placement is
+// decided from.
 type placementObjects struct {
 	pages    []*placementPage
 	clusters []*managedCluster
+	hub      ocm.Objects
+}
+
+func (p *placementObjects) add(o *placementObjects) {
+	p.pages, p.clusters = append(p.pages, o.pages...), append(p.clusters, o.clusters...)
+	p.hub.Append(&o.hub)
 }
 
 // readPlacementObject reads an object of Open Cluster Management, and reports whether it is one. Fields that do not
 // matter here are left to those who wrote it.
 func (r *reader) readPlacementObject(n *yaml.Node, h header, d *decoder) bool {
 	group, _, _ := strings.Cut(h.apiVersion, "/")
-	if group != PlacementGroup || h.kind != PlacementDecisionKind && h.kind != "ManagedCluster" {
+	if group != PlacementGroup || h.kind != PlacementDecisionKind && !ocm.Knows(h.kind) {
 		return false
+	}
+	if h.kind != PlacementDecisionKind {
+		if err := r.readHubObject(n, h.kind); err != nil {
+			d.addProblem(n, "write it as the API server has it", "the %s cannot be read: %v", h.kind, err)
+			return true
+		}
+		if h.kind != "ManagedCluster" {
+			return true
+		}
 	}
 	var s struct {
 		Metadata struct {
@@ -92,18 +111,134 @@ func (r *reader) readPlacementObject(n *yaml.Node, h header, d *decoder) bool {
 	return true
 }
 
+// readHubObject reads an object that Placements are decided from.
+func (r *reader) readHubObject(n *yaml.Node, kind string) error {
+	var value any
+	if err := ExpandNode(n).Decode(&value); err != nil {
+		return err
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return r.out.placements.hub.Add(kind, text)
+}
+
 // placePolicies replaces the policies that follow a Placement by ones that pick the cluster types that it has decided
 // on.
 func (m *Model) placePolicies(all *placementObjects, problems *problem.List) {
+	decided, failed := m.evaluatePlacements(all)
 	for i, p := range m.Policies {
 		if p.Choice == nil || p.Choice.Decider.Placement == "" {
 			continue
 		}
 		placed, choice := *p, *p.Choice
-		choice.Names = m.placedTypes(p, all, problems)
+		if p.Choice.Decider.Evaluated {
+			choice.Names = m.evaluatedTypes(p, all, decided, failed, problems)
+		} else {
+			choice.Names = m.placedTypes(p, all, problems)
+		}
 		choice.Pick = max(len(choice.Names), 1) // none is too few, and not on purpose
 		placed.Choice, m.Policies[i] = &choice, &placed
 	}
+}
+
+// evaluatedTypes returns the cluster types that a Placement in Git has been found to select.
+func (m *Model) evaluatedTypes(p *Policy, all *placementObjects, decided ocm.Decisions, failed map[string]error, problems *problem.List) []string {
+	key := p.Choice.Decider.Placement
+	i := slices.IndexFunc(all.hub.Placements, func(o *ocm.Placement) bool { return o.Key() == key })
+	if i < 0 {
+		problems.Addf(p.Choice.Pos, p.Subject(), "commit it there, with its ManagedClusters, ManagedClusterSets and bindings", "the Placement %s is not in %s", key, DecisionFolder)
+		return []string{}
+	}
+	if err := failed[key]; err != nil {
+		hint := ""
+		if misconfigured, ok := errors.AsType[*ocm.MisconfiguredError](err); ok {
+			hint = misconfigured.Hint
+		}
+		problems.Addf(p.Choice.Pos, p.Subject(), hint, "the Placement %s is not decided: %v", key, err)
+		return []string{}
+	}
+	if all.hub.Placements[i].Spec.SpreadPolicy != nil {
+		problems.Warnf(p.Choice.Pos, p.Subject(), "write spread in the choice of a policy that Fairlead decides", "the Placement %s has a spreadPolicy, on which Open Cluster Management does not act", key)
+	}
+	return m.typesOf(p, setOf(decided[key]), all.clusters, problems)
+}
+
+// maxPlacementRounds is how often Placements are decided before it is said that cluster types do not settle.
+const maxPlacementRounds = 10
+
+// evaluatePlacements decides for the Placements in Git if a policy asks for it. It starts from the clusters of the cluster
+// types that are decided, and ends when those are the ones that it finds: deciding again then changes nothing.
+func (m *Model) evaluatePlacements(all *placementObjects) (ocm.Decisions, map[string]error) {
+	following := map[string][]*Policy{}
+	for _, p := range m.Policies {
+		if p.Choice != nil && p.Choice.Decider.Evaluated {
+			following[p.Choice.Decider.Placement] = append(following[p.Choice.Decider.Placement], p)
+		}
+	}
+	if len(following) == 0 {
+		return nil, nil
+	}
+	before := ocm.Decisions{}
+	for _, page := range all.pages {
+		key := page.namespace + "/" + page.Labels[PlacementLabel]
+		before[key] = append(before[key], page.clusters...)
+	}
+	for key, policies := range following {
+		types := map[string]bool{}
+		for _, p := range policies {
+			for _, names := range m.DecisionOf(p).Units {
+				for _, name := range names {
+					types[name] = true
+				}
+			}
+		}
+		before[key] = all.clustersOf(types)
+	}
+	for range maxPlacementRounds {
+		decided, failed := all.hub.Decide(before)
+		settled := true
+		for key, policies := range following {
+			types := map[string]bool{}
+			for _, p := range policies {
+				for _, name := range m.typesOf(p, setOf(decided[key]), all.clusters, &problem.List{}) {
+					types[name] = true
+				}
+			}
+			clusters := all.clustersOf(types)
+			settled = settled && slices.Equal(clusters, before[key])
+			before[key] = clusters
+		}
+		if settled {
+			return decided, failed
+		}
+	}
+	failed := map[string]error{}
+	for key := range following {
+		failed[key] = &ocm.MisconfiguredError{Reason: "its cluster types do not settle", Hint: "give Steady more weight"}
+	}
+	return nil, failed
+}
+
+// clustersOf returns the clusters of cluster types, by name.
+func (p *placementObjects) clustersOf(types map[string]bool) []string {
+	var names []string
+	for _, c := range p.clusters {
+		if types[c.clusterType] {
+			names = append(names, c.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // placedTypes returns the cluster types that the Placement of a policy has decided on.
@@ -114,17 +249,15 @@ func (m *Model) placedTypes(p *Policy, all *placementObjects, problems *problem.
 		problems.Addf(pos, p.Subject(), "commit its PlacementDecisions there", "no PlacementDecision of the Placement %s is in %s", decider.Placement, DecisionFolder)
 		return []string{}
 	}
-	decided := map[string]bool{}
+	var decided []string
 	for i, page := range pages {
 		if number := page.number(); number != i+1 {
 			problems.Addf(page.Pos, page.Subject(), "commit all of its PlacementDecisions", "page %d of the Placement %s is missing, or there twice", min(i+1, number), decider.Placement)
 			return []string{}
 		}
-		for _, name := range page.clusters {
-			decided[name] = true
-		}
+		decided = append(decided, page.clusters...)
 	}
-	return m.typesOf(p, decided, all.clusters, problems)
+	return m.typesOf(p, setOf(decided), all.clusters, problems)
 }
 
 // typesOf returns the cluster types of the clusters that are decided. A type is all or nothing.
@@ -199,7 +332,7 @@ func (a annotationText) readPlacement(s *choiceSpec, d *Decider) {
 	if err := cmp.Or(kubename.Check(namespace), kubename.Check(name)); !found || err != nil {
 		a.addAt("placement", "write placement: NAMESPACE/NAME", "choose.placement names no Placement")
 	}
-	a.oneOf("evaluate", s.Evaluate, "decisions")
+	d.Evaluated = a.oneOf("evaluate", s.Evaluate, "decisions", "here") == "here"
 	d.Placement = s.Placement
 	if s.Partial != "" {
 		d.Partial = Partial(a.oneOf("partial", s.Partial, string(PartialAny), string(PartialNone)))

@@ -34,6 +34,17 @@ func managedCluster(name, clusterType string) string {
 	return fmt.Sprintf("---\napiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: %s, labels: {fairlead.io/cluster-type: %s, vendor: Kind}}\nspec: {hubAcceptsClient: true}\n", name, clusterType)
 }
 
+// hub returns the text of the Placement shop/checkout, with what it is decided from: two clusters of each of two types.
+func hub(spec string) string {
+	const kind = "---\napiVersion: cluster.open-cluster-management.io/%s\nkind: %s\nmetadata: {name: %s, namespace: shop}\nspec: {%s}\n"
+	text := fmt.Sprintf(kind, "v1beta1", "Placement", "checkout", spec) + fmt.Sprintf(kind, "v1beta2", "ManagedClusterSetBinding", "all", "clusterSet: all") +
+		fmt.Sprintf(kind, "v1beta2", "ManagedClusterSet", "all", "clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabels: {vendor: Kind}}}")
+	for i, name := range []string{"a", "b", "c", "d"} {
+		text += managedCluster(name, []string{"t1", "t2"}[i/2])
+	}
+	return text
+}
+
 // TestPlacement: a policy that follows a Placement picks the cluster types all of whose clusters it has decided on.
 func TestPlacement(t *testing.T) {
 	var managed strings.Builder
@@ -67,6 +78,14 @@ func TestPlacement(t *testing.T) {
 		"not selected":            {"", placementPage(1, "other", "t1"), []string{"t1"}, "does not select"},
 		"no decisions":            {"", managed.String(), nil, "no PlacementDecision"},
 		"pick too":                {", pick: 2", placementPage(1, "t1"), nil, "how many"},
+		"decided here":            {", evaluate: here", hub("numberOfClusters: 2"), []string{"t1"}, ""},
+		"decided here, and stays": {", evaluate: here", hub("numberOfClusters: 2") + "---\napiVersion: fairlead.io/v1alpha1\nkind: Decision\nmetadata: {name: checkout}\nspec: {by: ocm, units: {web: [t2]}}\n", []string{"t2"}, ""},
+		"decided here, 1 of 2":    {", evaluate: here", hub("numberOfClusters: 3"), []string{"t1"}, "not on d"},
+		"decided here, any":       {", evaluate: here, partial: any", hub("numberOfClusters: 3"), []string{"t1", "t2"}, ""},
+		"decided here, none":      {", evaluate: here", hub("predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {vendor: other}}}}]"), nil, ""},
+		"another Placement":       {", evaluate: here", strings.ReplaceAll(hub("numberOfClusters: 2"), "namespace: shop", "namespace: games"), nil, "is not in"},
+		"not to be decided":       {", evaluate: here", hub("tolerations: [{operator: Exists, tolerationSeconds: 5}]"), nil, "a clock"},
+		"spread":                  {", evaluate: here", hub("numberOfClusters: 2, spreadPolicy: {spreadConstraints: []}"), []string{"t1"}, "spreadPolicy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := ""
