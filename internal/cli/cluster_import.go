@@ -153,7 +153,6 @@ func (i *clusterImport) readServer(ctx context.Context) ([]inventory.Cluster, er
 	return clusters, nil
 }
 
-// parseClusterList returns the documents of a file, the ClusterList among them that has rules for imports, and these.
 func parseClusterList(file string, text []byte) ([]*yaml.Node, *yaml.Node, model.ImportRules, error) {
 	documents, err := yamldoc.Parse(text)
 	if err != nil {
@@ -227,7 +226,6 @@ func formatImport(c inventory.Changes, remove bool) string {
 	return b.String()
 }
 
-// readFileOrInput reads a file, or standard input for "-", of at most limit bytes.
 func readFileOrInput(name string, stdin io.Reader, limit int64) ([]byte, error) {
 	if name != "-" || stdin == nil {
 		file, err := os.Open(name)

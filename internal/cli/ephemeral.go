@@ -174,7 +174,6 @@ func checkControlPlane(ctx context.Context, d *ephemeral.Client) error {
 	return err
 }
 
-// newEphemeralListing returns the list as a listing. asked is whether it has the states of a daemon.
 func newEphemeralListing(all ephemeralList, now time.Time, asked bool) listing {
 	l := listing{value: all, empty: "there are no ephemeral environments\n", columns: []column{
 		{key: "name"}, {key: "from"}, {key: "expires"}, {key: "left"},

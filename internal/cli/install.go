@@ -125,7 +125,6 @@ that stores the key of the cluster.`,
 	return c
 }
 
-// print prints objects; an error is one of the flags.
 func (i *installCommand) print(objects []byte, err error) error {
 	switch {
 	case i.image == "":

@@ -22,7 +22,6 @@ const (
 	pluginFile = "flux-fairlead"
 )
 
-// calledName returns the name that the program was called by, from the path of its file.
 func calledName(program string) string {
 	if strings.TrimSuffix(filepath.Base(program), ".exe") == pluginFile {
 		return fluxName

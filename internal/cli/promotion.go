@@ -235,7 +235,6 @@ func (cc *commandContext) openForEphemeral(ctx context.Context, environment stri
 	return d, checkEnvironments(names, environment)
 }
 
-// checkEnvironments returns an error for an environment that is not one of names.
 func checkEnvironments(names []string, asked ...string) error {
 	for _, name := range asked {
 		if !slices.Contains(names, name) {
@@ -245,7 +244,6 @@ func checkEnvironments(names []string, asked ...string) error {
 	return nil
 }
 
-// printResult prints the result of an action, or returns its error.
 func (cc *commandContext) printResult(r actions.Result, err error) error {
 	if err := cc.explainActionError(err); err != nil {
 		return err
@@ -253,7 +251,6 @@ func (cc *commandContext) printResult(r actions.Result, err error) error {
 	return cc.app.printValue(r, resultNames(r), func() string { return doneText(r) })
 }
 
-// explainActionError returns the error of an action with what to do about it.
 func (cc *commandContext) explainActionError(err error) error {
 	var added *actions.ProblemsError
 	if errors.As(err, &added) {

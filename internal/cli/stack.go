@@ -73,7 +73,6 @@ func newEnvironmentStack(environment string, s stackfiles.Summary) environmentSt
 	return environmentStack{Stack: stackview.Stack{Environment: environment, Summary: s}}
 }
 
-// readStacks renders environments, and returns their stacks.
 func (s *stackCommand) readStacks(ctx context.Context) ([]environmentStack, error) {
 	if err := s.input.openSource(ctx); err != nil {
 		return nil, err

@@ -129,7 +129,6 @@ func maskMap[K comparable](v, before map[K]any) map[K]any {
 // decoders are functions whose result may have a brace that the argument lacks.
 var decoders = []string{"b64dec", "b32dec", "decryptAES", "urlParse"}
 
-// maskedDecoders mask their results.
 func maskedDecoders(of *meteredFunctions) template.FuncMap {
 	m := template.FuncMap{}
 	for _, name := range decoders {

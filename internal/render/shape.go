@@ -33,7 +33,6 @@ func (s *Shape) markUnknown() {
 // maxShape bounds a key: long texts of blocks are not worth comparing.
 const maxShape = 256
 
-// addBlock adds the text of a block, or the digest of values that determine it.
 func (s *Shape) addBlock(b *blockPart, text []byte, of values.Digest, changed bool) {
 	switch {
 	case s == nil || s.unknown:

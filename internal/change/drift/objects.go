@@ -49,7 +49,6 @@ func whyOnly[T object](of T, has, lacks Side) string {
 	return "it comes with the registration " + o.Pos.Layer + ": " + folderOf(o)
 }
 
-// folderOf returns the folder of an object. Objects of one folder are one finding.
 func folderOf(o *model.Object) string {
 	i := strings.LastIndexByte(o.Pos.File, '/')
 	return o.Pos.Layer + "/" + o.Pos.File[:i+1]
@@ -77,7 +76,6 @@ func keysOf[V any](a, b map[string]V) []string {
 	return slices.Compact(all)
 }
 
-// orNone returns a shortened line, or "(none)".
 func orNone(value string) string { return cmp.Or(text.Limit(text.OneLine(value), 60), "(none)") }
 
 func (c *comparison) compareClusterTypes(f *findings) {

@@ -45,7 +45,6 @@ func namesOf(dst []replacement, at location, workload string) []replacement {
 	return dst
 }
 
-// signUnit returns a digest of the changed fields and one of their values.
 func (s *signer) signUnit(at location, workload string, changes []tree.Change) (shape, values digest) {
 	s.shape, s.values = s.shape[:0], s.values[:0]
 	s.names = namesOf(s.names, at, workload)

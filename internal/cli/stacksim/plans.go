@@ -38,7 +38,6 @@ func (c *cluster) sendPlans(ctx context.Context) error {
 	return nil
 }
 
-// newJSONPlan has what Fairlead reads of Terraform's JSON.
 func (t *terraform) newJSONPlan() any {
 	action, before, after := t.findChange()
 	if t.drift != "" && action == "update" {

@@ -50,7 +50,6 @@ func FindAll(files tree.Tree, kind string) []Object {
 // StackKind is the kind of stacks in this package: CloudKnit's Environment, which is another one than Kalypso's.
 const StackKind = "Stack"
 
-// writtenKind returns a kind as files have it.
 func writtenKind(kind string) string {
 	if kind == StackKind {
 		return "Environment"

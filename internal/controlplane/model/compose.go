@@ -270,7 +270,6 @@ func mergeLists(base, over *yaml.Node) *yaml.Node {
 	return &merged
 }
 
-// isNamedList reports whether a node is a list of mappings that have names.
 func isNamedList(n *yaml.Node) bool {
 	return n.Kind == yaml.SequenceNode && len(n.Content) > 0 && !slices.ContainsFunc(n.Content, func(item *yaml.Node) bool { return yamldoc.FindText(item, "name") == "" })
 }

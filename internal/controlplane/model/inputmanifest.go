@@ -271,7 +271,6 @@ func findUsed(spec *claudie.Spec) usedNames {
 	return used
 }
 
-// markProviders marks the providers of all pools of a spec as used.
 func (u usedNames) markProviders(spec *claudie.Spec) {
 	for _, p := range spec.NodePools.Dynamic {
 		u.providers[p.ProviderSpec.Name] = true

@@ -65,7 +65,6 @@ func isKind(name string, kinds []KindInfo) bool {
 	return slices.ContainsFunc(kinds, func(k KindInfo) bool { return k.Kind == name })
 }
 
-// kindHint returns a hint for an unknown kind: the one that was meant, or all that there are.
 func kindHint(kind string, kinds []KindInfo) string {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {

@@ -215,7 +215,6 @@ func (r *reader) checkLength(o Object, why, name string) {
 	}
 }
 
-// readSelector returns the Selector of a spec of the object n, and reports mistakes in it at that spec.
 func (d *decoder) readSelector(n *yaml.Node, spec selectorSpec) Selector {
 	if key, _ := yamldoc.LookUpPair(n, "spec"); key != nil {
 		n = key

@@ -75,7 +75,7 @@ func (r *reader) readPlacementObject(n *yaml.Node, h header, d *decoder) bool {
 		return false
 	}
 	if h.kind != PlacementDecisionKind {
-		if err := r.readHubObject(n, h.kind); err != nil {
+		if err := addHubObject(&r.out.placements.hub, n, h.kind); err != nil {
 			d.addProblem(n, "write it as the API server has it", "the %s cannot be read: %v", h.kind, err)
 			return true
 		}
@@ -111,8 +111,7 @@ func (r *reader) readPlacementObject(n *yaml.Node, h header, d *decoder) bool {
 	return true
 }
 
-// readHubObject reads an object that Placements are decided from.
-func (r *reader) readHubObject(n *yaml.Node, kind string) error {
+func addHubObject(hub *ocm.Objects, n *yaml.Node, kind string) error {
 	var value any
 	if err := ExpandNode(n).Decode(&value); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (r *reader) readHubObject(n *yaml.Node, kind string) error {
 	if err != nil {
 		return err
 	}
-	return r.out.placements.hub.Add(kind, text)
+	return hub.Add(kind, text)
 }
 
 // placePolicies replaces the policies that follow a Placement by ones that pick the cluster types that it has decided
@@ -221,7 +220,6 @@ func (m *Model) evaluatePlacements(all *placementObjects) (ocm.Decisions, map[st
 	return nil, failed
 }
 
-// clustersOf returns the clusters of cluster types, by name.
 func (p *placementObjects) clustersOf(types map[string]bool) []string {
 	var names []string
 	for _, c := range p.clusters {
@@ -260,7 +258,6 @@ func (m *Model) placedTypes(p *Policy, all *placementObjects, problems *problem.
 	return m.typesOf(p, setOf(decided), all.clusters, problems)
 }
 
-// typesOf returns the cluster types of the clusters that are decided. A type is all or nothing.
 func (m *Model) typesOf(p *Policy, decided map[string]bool, clusters []*managedCluster, problems *problem.List) []string {
 	decider, pos := p.Choice.Decider, p.Choice.Pos
 	missing, types, known := map[string][]string{}, map[string]bool{}, map[string]bool{}

@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// addManifest adds a manifest, or one for each of its clusters.
 func (c *Clusters) addManifest(m *InputManifest) {
 	if m.Annotations[SplitAnnotation] != "true" {
 		c.Manifests = append(c.Manifests, m)

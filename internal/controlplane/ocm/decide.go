@@ -22,6 +22,7 @@ type Decisions map[string][]string
 // MisconfiguredError is why a Placement cannot be decided here.
 type MisconfiguredError struct{ Reason, Hint string }
 
+// Error returns the reason.
 func (e *MisconfiguredError) Error() string { return e.Reason }
 
 // maxRounds is how often all Placements are decided before it is said that they do not settle.

@@ -26,7 +26,6 @@ func (c coordinate) key() string {
 	return c.Type + "/" + c.BuiltIn
 }
 
-// weights returns the prioritizers that count.
 func (p prioritizerPolicy) weights() ([]weighted, error) {
 	all := map[string]weighted{}
 	switch p.Mode {

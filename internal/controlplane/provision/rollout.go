@@ -150,7 +150,6 @@ func (s *State) IsAPIOpen(cluster string) bool {
 	return s.Endpoints[cluster].LoadBalancer == "" || s.isHeldOpen(cluster)
 }
 
-// beforeRollout returns s itself without a rollout.
 func (s *State) beforeRollout() *State {
 	if s.Rollout == nil || s.Rollout.From == nil { // an edited lock may lack it
 		return s

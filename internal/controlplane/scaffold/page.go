@@ -120,7 +120,6 @@ var (
 	otherYAML = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 )
 
-// quoteYAML quotes a text that YAML would not read as text.
 func quoteYAML(text string) string {
 	if plainYAML.MatchString(text) && !slices.Contains(otherYAML, strings.ToLower(text)) {
 		return text

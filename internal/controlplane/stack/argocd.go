@@ -33,7 +33,6 @@ func checkApplications(s *model.StackSettings, report func(hint, format string, 
 	}
 }
 
-// checkArgoCD reports what a component cannot have that is Applications of Argo CD.
 func (r *resolver) checkArgoCD(c *Component) {
 	s, line := c.Stack, c.StackComponent.Name.Line
 	r.refuse(c, ArgoCD, []refusedField{

@@ -178,7 +178,6 @@ func protect(c, by *Component) {
 	}
 }
 
-// warnOfProtected warns of a component that was to be destroyed, and is protected.
 func (r *resolver) warnOfProtected(c *Component, teamProtects bool) {
 	hint, reason := "remove destroyProtection first, in a change of its own", "it is protected"
 	if !c.DestroyProtection {

@@ -97,7 +97,6 @@ func (s *objectTable) has(id tree.ID) bool {
 	return len(s.table) > 0 && s.table[s.slotOf(id)] != 0
 }
 
-// slotOf returns the slot of an id, or the free one for it.
 func (s *objectTable) slotOf(id tree.ID) int {
 	mask := len(s.table) - 1 // the size is a power of two
 	for i := int(binary.LittleEndian.Uint32(id[:])) & mask; ; i = (i + 1) & mask {

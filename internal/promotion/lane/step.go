@@ -43,7 +43,6 @@ func (d *decider) checkGroups() (err error) {
 	return err
 }
 
-// groupsOf returns the groups in a state: all of a group is verified, or none of it moves.
 func (d *decider) groupsOf(state State) (found [][]*move) {
 	for _, group := range d.groups {
 		whole := Moves

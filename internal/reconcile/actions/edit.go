@@ -87,7 +87,6 @@ func (v snapshot) place() (repo *git.Repository, head, folder string) {
 	return v.base.Repo, v.base.Head, ""
 }
 
-// editBranch is editFiles for one file.
 func (d *Session) editBranch(ctx context.Context, o ObjectRef, c change, edit func(files tree.Tree, folder string) (string, []byte, error)) (Result, error) {
 	return d.editFiles(ctx, o, c, func(files tree.Tree, folder string) (map[string][]byte, error) {
 		file, text, err := edit(files, folder)

@@ -35,7 +35,6 @@ type ReadPlan struct {
 	Plans stackfiles.ReadablePlans
 }
 
-// findPlan returns the text and the digest of the plan of a component among those at hand.
 func (r ReadPlan) findPlan(c stackfiles.ComponentSummary, namespace string) (text, digest string, err error) {
 	if r.Plans == nil {
 		return "", r.Digest, nil

@@ -65,8 +65,6 @@ func isOursOnly(whole tree.Tree, folder, environment string) bool {
 	return true
 }
 
-// isPartOf reports whether a file is in one of the folders of what was written, or is one
-// of those beside them.
 func isPartOf(w publish.Written, folder, file string) bool {
 	if folder != "" {
 		rest, ok := strings.CutPrefix(file, folder+"/")

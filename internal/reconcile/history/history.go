@@ -249,7 +249,6 @@ func (e Entry) Concerns(environment string) bool {
 	return e.Environment == environment
 }
 
-// cleanLine returns one line without secrets.
 func cleanLine(line string) string {
 	return text.MaskSecrets(text.Limit(text.OneLine(line), maxLine))
 }

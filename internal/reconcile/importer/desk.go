@@ -104,7 +104,6 @@ func (d *Desk) Import(ctx context.Context, s *source.Source, environment string)
 	return problems, nil
 }
 
-// readAll returns the clusters of all inventories of an environment, and whether all could be read.
 func (d *Desk) readAll(ctx context.Context, environment string, branch source.Branch, problems *problem.List) (all []inventory.Cluster, isComplete bool) {
 	isComplete = true
 	for i, n := range d.options.Settings.Inventories {

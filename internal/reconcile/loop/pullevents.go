@@ -65,7 +65,6 @@ func (l *Loop) takeTurnWithForges(ctx context.Context) (end func(), err error) {
 	return end, nil
 }
 
-// askForges asks forges for their answers.
 func (l *Loop) askForges(ctx context.Context, questions []*forgeQuestion) error {
 	return l.barrier.Run("ask forges", "", func() error {
 		parallel.Each(l.options.Settings.Parallel, questions, func(_ int, q *forgeQuestion) {

@@ -87,8 +87,6 @@ func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pul
 	return pulls, err
 }
 
-// isAsReported reports whether the open pull requests from a branch are those that an
-// outcome was reported with.
 func isAsReported(o *outcome, head string, open []forge.Pull) bool {
 	var ours []forge.Pull
 	for _, p := range open {

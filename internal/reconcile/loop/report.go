@@ -34,7 +34,6 @@ func (l *loggedErrors) add(err error) {
 	l.all = append(l.all, err)
 }
 
-// take returns all, and forgets them.
 func (l *loggedErrors) take() []error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

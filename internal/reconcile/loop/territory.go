@@ -170,8 +170,6 @@ func (l *Loop) checkAllowed(to model.RepoRef, t reserved) *refusal {
 		"have the output go to a repository of its own; or " + entry, false}
 }
 
-// inspectLocation reports whether the record in a location names an environment, and whether there
-// is nothing at all.
 func inspectLocation(ctx context.Context, remotes *repos.Set, records *publish.Records, environment string, to model.RepoRef) (own, empty bool, err error) {
 	out, err := remotes.OpenOutput(ctx, remotes.ReadLocation(to.Repo))
 	if err != nil {

@@ -39,7 +39,6 @@ type Event struct {
 	Membership ledger.Membership `json:"-"`
 }
 
-// readRevision is the inverse of [ledger.Revision.String].
 func readRevision(text string) ledger.Revision {
 	if commit, ok := strings.CutPrefix(text, "sha1:"); ok {
 		return ledger.Revision{Commit: commit}

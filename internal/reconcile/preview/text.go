@@ -147,7 +147,6 @@ func writeProblems(b *strings.Builder, all []environmentPreview) {
 	}
 }
 
-// writeShared names the environments of problems that not all have.
 func writeShared(b *strings.Builder, problems []problem.Shared, environments int) {
 	for i, p := range problems {
 		if i == maxProblems {

@@ -129,7 +129,6 @@ func reportLaneCommits(ctx context.Context, m *Promoter, s *stageState) error {
 	return nil
 }
 
-// setStatus sets the status that a commit should have, unless it has that since a time.
 func setStatus(ctx context.Context, m *Promoter, s *stageState, commit string, said []gate.CommitStatus, want forge.Status, since time.Time) error {
 	steps, anew := statusSteps(said, want, since)
 	if anew {

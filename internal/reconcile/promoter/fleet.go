@@ -93,7 +93,6 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 	return fleet
 }
 
-// mergeLabels returns labels, of which those in over win.
 func mergeLabels(labels, over map[string]string) map[string]string {
 	merged := maps.Clone(labels)
 	if merged == nil {

@@ -282,7 +282,6 @@ func (l *firstParentLine) findParentWith(merge, commit string, has []string) (st
 	return "", nil
 }
 
-// toHistory returns the history of the line without some of its steps.
 func (l *firstParentLine) toHistory(leftOut func(lineStep) (bool, error)) (promote.Line, error) {
 	var kept []string
 	places := make([]int, len(l.commits)+1) // by index, how many that are newer are kept

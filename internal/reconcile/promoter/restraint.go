@@ -129,7 +129,6 @@ type hold struct {
 	then   string // reason without how it ends, for a time that is over
 }
 
-// findHolds returns the holds of an environment, of which the reversal of its record is one.
 func (m *Promoter) findHolds(base source.Base, branch source.Branch, environment string) ([]hold, error) {
 	var all []hold
 	for _, h := range branch.Progress.Holds {

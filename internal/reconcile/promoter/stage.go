@@ -184,7 +184,6 @@ func ResolveBase(base source.Base, c lane.Composition) lane.Composition {
 	return lane.Composition{Platform: resolveOrKeep(base, c.Platform), Lanes: resolveLanes(base, c.Lanes)}
 }
 
-// resolveLanes returns the commits of lanes with their ids, as far as the base has them.
 func resolveLanes(base source.Base, commits map[string]string) map[string]string {
 	lanes := map[string]string{}
 	for name, commit := range commits {

@@ -49,7 +49,6 @@ func ReadPerson(info git.CommitInfo, keys sign.Keys) gate.Person {
 	return p
 }
 
-// readAuthors returns the authors of commits; findLogin returns the login of the author of a commit.
 func (m *Promoter) readAuthors(commits []git.CommitInfo, findLogin func(commit string) (string, error)) ([]gate.Person, error) {
 	var all []gate.Person
 	for _, c := range commits {

@@ -28,7 +28,6 @@ const (
 	maxComplaint = 300     // bytes of what a failing command or server says
 )
 
-// sendRequest sends a request to a scheduler, and returns its answer.
 func sendRequest(ctx context.Context, s config.Scheduler, r schedule.Request) ([]byte, error) {
 	body, err := json.Marshal(r)
 	if err != nil {

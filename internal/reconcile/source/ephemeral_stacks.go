@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
-// stackPath returns the name of a stack, as "team/environment".
 func stackPath(s *model.Stack) string { return s.TeamName.Text + "/" + s.EnvName.Text }
 
 // copyStacks returns copies of the stacks that an ephemeral environment has, none if it ends. Their

@@ -171,8 +171,6 @@ func (l Lanes) key() string {
 	return key
 }
 
-// composeFiles returns the files of a commit, in which those of the lanes are of their commits, with the content of those that
-// want accepts.
 func (l Lanes) composeFiles(repo *git.Repository, commit string, want func(path string, size int64) bool) (tree.Tree, error) {
 	files, err := repo.ReadFiles(commit, want)
 	if err != nil || len(l.Commits) == 0 {

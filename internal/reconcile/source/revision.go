@@ -129,7 +129,6 @@ func isClone(repo *git.Repository) bool {
 	return err == nil && len(tracked) > 0
 }
 
-// describeMissing returns that a repository does not have a revision, and what it has instead.
 func describeMissing(repo *git.Repository, place, revision string) (reason, advice string) {
 	clone := "this clone of " + place
 	if place == "." {

@@ -175,7 +175,6 @@ var (
 	versionPattern = regexp.MustCompile(`^v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$`)
 )
 
-// pinnedVersion returns a version that is one, and no range.
 func pinnedVersion(version string) string {
 	if versionPattern.MatchString(version) {
 		return version

@@ -37,7 +37,6 @@ func listCalls(e hcl.Expression) []string {
 	return all
 }
 
-// checkFunctions reports calls of functions that there are not.
 func (g *generator) checkFunctions(in input) {
 	for _, name := range listCalls(in.value) {
 		name = strings.TrimPrefix(name, "core::")

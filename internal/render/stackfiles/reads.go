@@ -19,7 +19,6 @@ func (c *renderedComponent) reads() []string {
 	return strings.Fields(c.terraform.Metadata.Annotations[readsAnnotation])
 }
 
-// visitComponents calls visit with each component of an output.
 func visitComponents(output tree.Tree, visit func(*renderedStack, *renderedComponent)) error {
 	objects := output.Sub(ObjectsFolder)
 	for _, team := range objects.Entries() {

@@ -114,8 +114,6 @@ func (k *keeper) changeSealed(s *renderedStack, changed map[string]any) (folders
 	return folders, nil
 }
 
-// changeObjects returns the objects of a component in a folder with those that are changed, and whether there
-// are any.
 func (c *renderedComponent) changeObjects(folder string, changed map[string]any) (objects tree.Tree, isChanged bool, err error) {
 	var b tree.Builder
 	for file, e := range c.objects.Walk() {
@@ -133,7 +131,6 @@ func (c *renderedComponent) changeObjects(folder string, changed map[string]any)
 	return b.Tree(), isChanged, nil
 }
 
-// isSealOf reports whether a file is the seal of a component in one of some folders.
 func isSealOf(file string, folders []string) bool {
 	for _, folder := range folders {
 		if strings.HasPrefix(file, folder+"/"+kubeobject.SealPrefix) {

@@ -118,7 +118,6 @@ func (s Source) findBase(c fleetview.Cluster) *Commit {
 	return s.describeCommit(c.Base)
 }
 
-// findAttemptedBase returns the commit of the base that what a cluster is at work on was rendered from.
 func (s Source) findAttemptedBase(c fleetview.Cluster) *Commit {
 	newest := s.findOutput(c.Environment)
 	if newest.Output != "" && strings.HasSuffix(c.Attempted, newest.Output) {
@@ -188,7 +187,6 @@ func (s Source) describeProvisioned(environment string, of *model.Model, m *mode
 	return one
 }
 
-// describePools returns pools of a manifest, by their names.
 func describePools(spec *claudie.Spec, names []string) []ProvisionedPool {
 	pools := []ProvisionedPool{}
 	for _, name := range names {

@@ -220,7 +220,6 @@ func (s Source) Stack(environment, name string) (found Stack, ok bool) {
 	return found, ok
 }
 
-// findProposed returns what the proposed change of an environment does with the components of a stack.
 func (s Source) findProposed(environment, name string) (all []impact.ComponentChange) {
 	e, _ := s.Snapshot.FindEnvironment(environment)
 	if e.State == status.InSync || e.Proposed == nil {
@@ -330,7 +329,6 @@ func (s Source) describeComponents(k stackview.Known) []StackComponent {
 	return all
 }
 
-// judgeStack returns the one state of a stack, and what a person has to do about it.
 func judgeStack(k stackview.Known, byStatus map[string][]StackComponent) (State, string) {
 	switch {
 	case k.Stopped != "":

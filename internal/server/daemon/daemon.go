@@ -243,7 +243,6 @@ func CheckListen(address string) error {
 	return listener.Close()
 }
 
-// describeListenError returns an error of listening on an address, with what to do about it.
 func describeListenError(address string, err error) error {
 	var inner *net.OpError
 	if errors.As(err, &inner) {

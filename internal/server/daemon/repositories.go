@@ -153,7 +153,6 @@ func (r Repositories) initialCommit(b scaffold.Branch) git.Commit {
 	return git.Commit{Tree: b.Files, Author: r.Author, When: r.When, Message: b.Message + "\n"}
 }
 
-// pushBranches pushes all branches at once.
 func (r Repositories) pushBranches(ctx context.Context, remote *git.Remote, branches []scaffold.Branch) error {
 	var commits []git.Commit
 	for _, b := range branches {

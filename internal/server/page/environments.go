@@ -22,7 +22,6 @@ func toneChoices(asked string) []choice {
 	return withAsked(choicesOf(list.Convert(answer.AllTones(), func(t answer.Tone) string { return string(t) }), asked), asked)
 }
 
-// withAsked returns choices with that which was asked for by a word that is not among them.
 func withAsked(all []choice, asked string) []choice {
 	if asked == "" || slices.ContainsFunc(all, func(c choice) bool { return c.Selected }) {
 		return all

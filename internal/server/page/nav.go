@@ -23,7 +23,6 @@ type navLink struct {
 
 var pageKeys = map[string]string{"": "o", "commits": "c", "fleet": "f", "problems": "p", "history": "h", "environments": "e"}
 
-// listLinks returns the links to pages; here is the address of the one that they are on.
 func (f Frame) listLinks(all []pageLink, here string) (links []navLink) {
 	for _, l := range all {
 		if !f.Questions && (l.address == "explain" || l.address == "diff") || !f.History && l.address == "history" {

@@ -120,7 +120,6 @@ func newStackView(a answer.Stack, f Frame) stackView {
 // componentAnchor returns where the list says more of a component.
 func componentAnchor(name string) string { return "component-" + name }
 
-// componentWord returns what the output does with a component.
 func componentWord(c answer.StackComponent) string {
 	switch c.Action {
 	case stackfiles.Destroy:

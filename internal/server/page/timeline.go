@@ -195,7 +195,6 @@ func findHues(lanes []answer.TimelineLane) map[string]int {
 	return hue
 }
 
-// newBars returns the bars of a lane: those that were, and what comes.
 func newBars(t answer.Timeline, lane answer.TimelineLane, hue map[string]int) (bars []spanView) {
 	for _, b := range lane.Bars {
 		to := b.To

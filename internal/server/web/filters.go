@@ -103,7 +103,6 @@ func withNearest(word string, known []string, hint string) string {
 	return strings.TrimSpace(nearest + " " + hint)
 }
 
-// isValue reports whether a value of a filter is the one that was asked for.
 func isValue(word, one, asked string) bool {
 	return one == asked || word == "state" && answer.IsSameState(one, asked)
 }

@@ -55,7 +55,6 @@ func (s *site) findRun(ctx context.Context, src answer.Source, q request) found 
 	}))
 }
 
-// findEnvironmentOf returns that an environment is not there, or has no stack of a name that others have.
 func findEnvironmentOf(src answer.Source, environment, stack string) found {
 	if _, known := src.Environment(environment); !known {
 		return findEnvironment(src, environment)

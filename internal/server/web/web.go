@@ -131,7 +131,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// newSite returns the site of options, without its handler.
 func newSite(o Options) *site {
 	s := &site{options: o.withDefaults()}
 	s.rows = s.newRows()

@@ -142,7 +142,6 @@ func (s *source) eachFile(visit func(*pkg, *file)) {
 	}
 }
 
-// pos returns the place of a node.
 func (f *file) pos(n ast.Node) problem.Pos {
 	return problem.Pos{File: f.path, Line: f.line(n.Pos())}
 }
@@ -194,7 +193,6 @@ func selectedName(n ast.Node, pkg string) string {
 	return sel.Sel.Name
 }
 
-// moduleFolder returns the folder of an import path in this module.
 func moduleFolder(importPath string) (dir string, ok bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }

@@ -40,7 +40,6 @@ func shrinkPicture(data []byte) (image.Image, error) {
 	return small, nil
 }
 
-// roundLevel returns one of 32 levels of a color.
 func roundLevel(v uint32) uint8 { return uint8(v>>3<<3 | v>>5) }
 
 // encodePicture returns a picture as PNG, with a palette if its colors fit into one.
@@ -129,7 +128,6 @@ func compareBlocks(want, got image.Image) string {
 	return ""
 }
 
-// meanColor returns the mean of the colors of a block.
 func meanColor(p image.Image, x, y int) []int {
 	sum := make([]int, 3)
 	for dy := range blockSize {

@@ -230,7 +230,6 @@ func decodeStrictly(text []byte, into any) []string {
 	return wrong
 }
 
-// checkMetadata checks what all objects have in common.
 func checkMetadata(object *unstructured.Unstructured, namespaced bool) []string {
 	text, err := json.Marshal(object.Object["metadata"])
 	if err != nil {

@@ -136,7 +136,6 @@ func (r *run) wantEqual(what string, got, want any) {
 	}
 }
 
-// wantNone wants that nothing is found.
 func (r *run) wantNone(what string, found int) {
 	r.Helper()
 	r.wantEqual(what, found, 0)
@@ -149,7 +148,6 @@ func (r *run) wantError(err, want error) {
 	}
 }
 
-// proposal is one from head to main.
 func proposal(head string) forge.Proposal {
 	return forge.Proposal{Mark: "dev", Head: head, Base: "main", Title: "Update dev", Body: "Two files change.\n\n- a\n- b", Labels: []string{"promoted"}}
 }

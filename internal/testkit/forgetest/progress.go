@@ -269,7 +269,6 @@ func missesMerge(r *run) {
 	r.lacks(pull.Number, true)
 }
 
-// workflow returns a workflow that is there.
 func (r *run) workflow() forge.Workflow {
 	r.Helper()
 	r.dispatcher()

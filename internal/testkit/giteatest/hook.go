@@ -180,7 +180,6 @@ func readPush() (pushed, error) {
 	return told, lines.Err()
 }
 
-// number returns a variable that is a number, or 0.
 func number(variable string) int64 {
 	n, err := strconv.ParseInt(os.Getenv(variable), 10, 64)
 	if err != nil {

@@ -76,7 +76,6 @@ func (s *Server) Authorize(name, address string) string {
 	return back
 }
 
-// post sends a form.
 func (s *Server) post(client *http.Client, path string, form url.Values) {
 	s.t.Helper()
 	answer, err := client.PostForm(s.URL+path, form)

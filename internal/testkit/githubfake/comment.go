@@ -66,7 +66,6 @@ func badComment(body string) *reply {
 	return nil
 }
 
-// newComment adds a comment.
 func (s *Server) newComment(i *item, author, body string) *comment {
 	one := &comment{s.nextID(), author, body}
 	i.comments = append(i.comments, one)

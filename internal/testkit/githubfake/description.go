@@ -43,7 +43,6 @@ type operation struct {
 	input openapi3filter.RequestValidationInput
 }
 
-// findOperation returns the operation of a request.
 func (d description) findOperation(req *http.Request) (operation, error) {
 	route, params, err := d.router.FindRoute(req)
 	if err != nil {
@@ -105,7 +104,6 @@ func (o operation) checkFields(fields map[string]any) error {
 	return nil
 }
 
-// checkAnswer reports what is wrong with an answer.
 func (o operation) checkAnswer(a answer) error {
 	return openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &o.input, Status: a.status, Header: a.header, Options: o.input.Options,

@@ -49,7 +49,6 @@ func (s *Server) findFault(req *http.Request) *Fault {
 	return f
 }
 
-// findAnswer returns the answer to a request that is not done.
 func (f *Fault) findAnswer(req *http.Request, closing <-chan struct{}) (answer, bool) {
 	switch {
 	case f == nil:

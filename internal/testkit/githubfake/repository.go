@@ -56,7 +56,6 @@ func (r *repository) addItem(i item) *item {
 	return &i
 }
 
-// newestItems returns items, newest first.
 func (r *repository) newestItems(want func(*item) bool) []*item {
 	var all []*item
 	for _, i := range r.items {

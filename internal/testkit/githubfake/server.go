@@ -299,7 +299,6 @@ func (s *Server) paged(req *http.Request, r reply, a *answer) {
 	a.header.Set("Link", strings.Join(links, ", "))
 }
 
-// pageOf returns one page of a list.
 func (s *Server) pageOf(query url.Values, all []any) reply {
 	size := parseNumber(query.Get("per_page"))
 	if size == 0 {

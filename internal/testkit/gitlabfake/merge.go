@@ -78,7 +78,6 @@ func (s *Server) cancelAutoMerge(c call) reply {
 	return reply{status: http.StatusCreated, value: object{"status": "success"}}
 }
 
-// mergeItem merges a merge request.
 func (s *Server) mergeItem(p *project, i *item, how Merging) {
 	m := i.merge
 	target := s.readRefs(p)["refs/heads/"+m.target]

@@ -58,7 +58,6 @@ func (s *Server) addNote(c call) reply {
 	return reply{status: http.StatusCreated, value: s.newNote(c.item, fairlead, text).object()}
 }
 
-// newNote adds a note.
 func (s *Server) newNote(i *item, author object, body string) *note {
 	s.ids++
 	n := &note{id: s.ids, author: author, body: body, thread: threadID(s.ids)}

@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// object shows an item.
 func itemObject(p *project, i *item) object {
 	kind, sign := "issues", "#"
 	if i.merge != nil {

@@ -136,7 +136,6 @@ func (s *Server) runOperation(req *http.Request, noted *Request) reply {
 	return op.do(s, c)
 }
 
-// knows reports whether a request has the token.
 func (s *Server) knows(req *http.Request) bool {
 	return s.Token != "" && req.Header.Get("Authorization") == "Bearer "+s.Token
 }
@@ -260,7 +259,6 @@ func (s *Server) itemsPage(c call, items []*item) reply {
 	return pageOf(s, c, items, func(i *item) any { return itemObject(c.project, i) })
 }
 
-// allOnPage returns one page of a list.
 func (s *Server) allOnPage(c call, all []any) reply {
 	return pageOf(s, c, all, func(v any) any { return v })
 }

@@ -30,7 +30,6 @@ func (r *pipeline) object(p *project) object {
 // configuration is the file without which no pipeline runs.
 const configuration = ".gitlab-ci.yml"
 
-// startPipeline starts one of a branch.
 func (s *Server) startPipeline(c call) reply {
 	var variables []map[string]string
 	if text := c.said["variables"]; text != "" {

@@ -106,7 +106,6 @@ func (s *Server) readCommit(c call) reply {
 	return reply{status: http.StatusOK, value: object{"id": c.last, "author_name": show[0], "author_email": show[1], "title": show[2]}}
 }
 
-// has reports whether a branch has a commit.
 func (s *Server) has(p *project, commit string) bool {
 	return slices.Contains(strings.Fields(gittest.Git(s.t, p.dir, "rev-list", "--branches")), commit)
 }

@@ -92,7 +92,6 @@ func (p *project) findItem(merging bool, iid string) *item {
 	return nil
 }
 
-// addItem adds an item.
 func (s *Server) addItem(p *project, i item) *item {
 	s.ids += 7 // others use the server too
 	i.id, i.iid, i.state = s.ids, 1, "opened"
@@ -105,7 +104,6 @@ func (s *Server) addItem(p *project, i item) *item {
 	return &i
 }
 
-// newest returns items, newest first.
 func (p *project) newest(merging bool, state string, want func(*item) bool) (all []*item) {
 	for _, i := range slices.Backward(p.items) {
 		if (i.merge != nil) == merging && (state == "" || state == "all" || state == i.state) && want(i) {
@@ -244,7 +242,6 @@ func (s *Server) editItem(c call) reply {
 // action is a quick action in a description: it is done, and taken away.
 var action = regexp.MustCompile(`(?mi)^/(close|reopen|merge|approve|title|label|assign|lock|draft|done|target_branch)\b.*\n?`)
 
-// runActions returns what is left of a text without its commands, and the first of them.
 func runActions(text string) (left, event string) {
 	bare := strings.ReplaceAll(text, "\r", "")
 	if !action.MatchString(bare) {

@@ -38,7 +38,6 @@ type fileState struct {
 // errLeft means that git must answer.
 var errLeft = errors.New("this is left to git")
 
-// storeOf returns the store of a repository.
 func (s *Server) storeOf(dir string) *store {
 	s.mu.Lock()
 	defer s.mu.Unlock()

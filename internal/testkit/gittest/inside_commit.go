@@ -97,7 +97,6 @@ func sortedName(mode filemode.FileMode, name string) string {
 	return name
 }
 
-// formatEntry returns an entry of a tree.
 func formatEntry(mode filemode.FileMode, name string, id objectID) string {
 	return fmt.Sprintf("%o %s\x00%s", uint32(mode), name, id[:])
 }

@@ -295,7 +295,6 @@ func (o *store) packMissing(wants, haves []objectID, f filter) ([]byte, error) {
 // maxBand is the most bytes of a message of one line.
 const maxBand = 65515
 
-// appendBands appends a text in lines of the band for it.
 func appendBands(body, text []byte) []byte {
 	for part := range slices.Chunk(text, maxBand) {
 		body = appendLine(body, "\x01"+string(part))

@@ -17,7 +17,6 @@ type command struct {
 	ref      string
 }
 
-// answerPush answers a push that succeeds.
 func (o *store) answerPush(body []byte) ([]byte, error) {
 	lines, text, err := cutLines(body)
 	if err != nil {
@@ -143,7 +142,6 @@ type lock string
 
 type locks []lock
 
-// lockReferences locks the references of all commands.
 func (o *store) lockReferences(commands []command) (held locks, err error) {
 	for _, c := range commands {
 		path := filepath.Join(o.dir, filepath.FromSlash(c.ref))

@@ -46,7 +46,6 @@ func listReferences(dir string) (references, error) {
 	return all, all.addFiles(dir)
 }
 
-// addFiles adds the references that are files of their own.
 func (r references) addFiles(dir string) error {
 	return filepath.WalkDir(filepath.Join(dir, "refs"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {

@@ -128,7 +128,6 @@ var deflaters = sync.Pool{New: func() any {
 	return z
 }}
 
-// encodePack returns a pack of objects, without deltas, and its index.
 func encodePack(all []object) (text []byte, index *idxfile.Writer, err error) {
 	index = &idxfile.Writer{}
 	err = index.OnHeader(uint32(len(all)))

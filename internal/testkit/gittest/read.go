@@ -170,7 +170,6 @@ func readLoose(folder string, id objectID) (object, error) {
 	return found, nil
 }
 
-// eachEntry calls a function with what is in a folder.
 func (r *revision) eachEntry(folder objectID, call func(mode filemode.FileMode, name string, id objectID) error) error {
 	data, err := r.readObject(folder, pack.Tree)
 	if err != nil {
@@ -197,7 +196,6 @@ func eachEntry(data []byte, call func(mode filemode.FileMode, name string, id ob
 	return nil
 }
 
-// addFiles adds the files of a folder to a map, by their paths.
 func (r *revision) addFiles(files map[string]string, prefix string, folder objectID) error {
 	return r.eachEntry(folder, func(mode filemode.FileMode, name string, id objectID) error {
 		switch mode {
@@ -212,7 +210,6 @@ func (r *revision) addFiles(files map[string]string, prefix string, folder objec
 	})
 }
 
-// findFile returns the file of a path.
 func (r *revision) findFile(path string) (found objectID, err error) {
 	folder := r.root
 	for part := range strings.SplitSeq(path, "/") {

@@ -288,7 +288,6 @@ func (s *Server) arrived(name string, r *Request, asks bool) (f *fault, allowed 
 	return f, true
 }
 
-// pass returns what git answers.
 func (s *Server) pass(req *http.Request, body []byte) answer {
 	if q := s.newQuestion(req, body); q != nil {
 		return s.answerQuestion(q)

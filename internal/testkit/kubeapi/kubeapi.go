@@ -87,7 +87,6 @@ type head struct {
 	} `json:"metadata"`
 }
 
-// resource returns the resource that an object is of.
 func (h head) resource() string {
 	group, version, found := strings.Cut(h.APIVersion, "/")
 	if !found {

@@ -247,7 +247,6 @@ func stamp(t time.Time) string {
 	return strings.TrimSuffix(t.Format("15:04:05"), ":00")
 }
 
-// answer answers a question that is asked at a time.
 func (w *world) answer(now time.Time, question []string) string {
 	var lines []string
 	switch question[0] {

@@ -94,7 +94,6 @@ const (
 // apps are the versions of the applications in charts.
 var apps = map[string]string{"2.2.0": "6.7.0"}
 
-// commit returns a revision of a commit of one digit.
 func commit(digit byte) string {
 	text := make([]byte, 40)
 	for i := range text {
@@ -114,7 +113,6 @@ type report struct {
 // Destroyed is the message of a Terraform object that is ready because everything is destroyed.
 const Destroyed = "destroyed"
 
-// say has a cluster report objects at a time.
 func (w *World) say(at time.Time, environment, clusterType, cluster string, change func(*ledger.Contact), all ...report) {
 	w.t.Helper()
 	w.now, w.sequence = at, w.sequence+1
@@ -139,7 +137,6 @@ func (w *World) say(at time.Time, environment, clusterType, cluster string, chan
 	w.Recorder.Receive(c, reports)
 }
 
-// at returns a time of the day.
 func (w *World) at(text string) time.Time {
 	parsed, err := time.Parse(time.DateTime, "2026-11-23 "+text+":00")
 	w.check(err)
