@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -915,4 +916,40 @@ func TestWavesInFolders(t *testing.T) {
 	ready("dev")
 	want("dev all, stage all")
 	w.closeReports(w.inbox)
+}
+
+// TestWaveSimulation: a simulation counts the waves that are left, with their soaks and windows.
+func TestWaveSimulation(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	open := w.now.UTC().Add(5 * time.Hour).Truncate(time.Hour)
+	w.settings("manual", "matchLabels: {ring: first}}", fmt.Sprintf("matchLabels: {ring: first}}, gates: [{window: {allow: [{cron: '0 %d * * *', duration: 1h}]}}]", open.Hour()))
+	commit := w.changeNow(1)
+	want := func(notBefore time.Time, waves ...string) {
+		t.Helper()
+		arrivals, err := w.d.Simulate(t.Context(), commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := arrivals[1]
+		if a.State != promote.ArrivalWaits || !a.NotBefore.Equal(notBefore) {
+			t.Errorf("stage %s, not before %s, want %s", a.State, a.NotBefore, notBefore)
+		}
+		for _, name := range []string{"canary", "first-edge", "rest"} {
+			if got := strings.Contains(fmt.Sprint(a.WaitsFor), "wave "+name+": "); got != slices.Contains(waves, name) {
+				t.Errorf("it waits for %v, want the waves %v", a.WaitsFor, waves)
+			}
+		}
+	}
+	w.settle()
+	want(open, "canary", "first-edge")
+	w.merge("dev")
+	w.settle()
+	w.ready("cloud")
+	w.settle()
+	want(open, "first-edge")
+	w.d.pass(open.Sub(w.now.UTC()) + time.Minute)
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	want(time.Time{}, "first-edge")
 }

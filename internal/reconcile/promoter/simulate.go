@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -14,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/promotion/wave"
 )
 
 // SimulateArrivals returns when a commit of the base would reach each environment under the current
@@ -179,11 +181,64 @@ func (m *Promoter) forecastGates(ctx context.Context, s *stageState, commit, lan
 }
 
 func (s *stageState) forecastProof(f gate.Facts, from time.Time) gate.Forecast {
-	running := s.running.Forecast(f, from)
+	waves := forecastWaves(s, f, from)
+	running := s.running.Forecast(f, waves.Time)
 	soaking := s.soaking.Forecast(f, running.Time)
-	soaking.WaitsFor, soaking.Delays = running.WaitsFor, nil // how long it soaks is known when it runs
+	soaking.WaitsFor, soaking.Delays = running.WaitsFor, waves.Delays // how long it soaks is known when it runs
+	if waves.WaitsFor != "" {                                         // its own proof begins after them
+		soaking.WaitsFor = waves.WaitsFor
+	}
 	if running.Time.After(soaking.Time) {
 		soaking.Time = running.Time
 	}
 	return soaking
+}
+
+// forecastWaves returns when the last wave of a commit could be merged: it has no proof of its own.
+func forecastWaves(s *stageState, f gate.Facts, from time.Time) gate.Forecast {
+	all, waits := gate.Forecast{Time: from}, []string{}
+	known, runs := s.memory.waves, s.stage.InWaves && s.stage.Commit == f.Commit
+	waves := known.waves
+	switch {
+	case len(s.spec.Waves) == 0 || s.stage.Commit == f.Commit && s.stage.Merged && !runs:
+		return all
+	case !runs:
+		types := make(map[string]map[string]string, len(s.environment.ClusterTypes))
+		for _, t := range s.environment.ClusterTypes {
+			types[t.Name] = t.Labels
+		}
+		waves = slices.DeleteFunc(wave.Partition(s.spec.Name, s.spec.Waves, types), func(m wave.Members) bool { return len(m.Folders) == 0 })
+	}
+	for i, one := range waves {
+		verdict, isMerged := known.verdicts[one.Name]
+		if runs && verdict.Status == gate.Pass {
+			continue
+		}
+		spec := findWave(s.spec, one.Name)
+		gates, _ := gate.CompileWaveGates(spec)
+		proof, _ := gate.CompileWave(spec)
+		running, soaking := proof.SplitSoak()
+		facts := gate.Facts{Now: f.Now, Environment: f.Environment, Commit: f.Commit}
+		parts := []gate.Set{gates, running, soaking}
+		if runs && isMerged {
+			parts, facts.DeployedAt = parts[1:], known.deployedAt[one.Name]
+			if !facts.DeployedAt.IsZero() {
+				parts = parts[1:]
+			}
+		} else if i == len(waves)-1 {
+			parts = parts[:1]
+		}
+		for j, part := range parts {
+			next := part.Forecast(facts, all.Time)
+			all.Time = next.Time
+			if j < len(parts)-1 || i == len(waves)-1 { // not of soaking
+				all.Delays = list.AddMissing(all.Delays, next.Delays...)
+			}
+			if next.WaitsFor != "" {
+				waits = append(waits, fmt.Sprintf("wave %s: %s", one.Name, next.WaitsFor))
+			}
+		}
+	}
+	all.WaitsFor = strings.Join(waits, "; ")
+	return all
 }
