@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -27,7 +29,7 @@ If the Promotion has lanes, parts of the base that are promoted by themselves, i
 what each of them waits for. A lane moves if that changes no objects of another lane, and makes
 its own as they were verified in the environments before: both are found out by rendering.
 With --lanes FOLDER/* it shows which commits would not have to wait for others if each file
-and folder in FOLDER of the base were a lane.`,
+and folder in FOLDER of the base were a lane. With --url a daemon finds that out.`,
 		Example: `  fairlead explain promotion stage
   fairlead explain promotion prod --lanes 'workloads/*'`,
 		Args:              checkArguments(1, 1),
@@ -55,11 +57,8 @@ func (e *promotionExplainer) run(ctx context.Context, environment string) error 
 	if e.lanes != "" {
 		var reason string
 		lanes, reason = model.NewLanes(e.lanes)
-		switch {
-		case reason != "":
+		if reason != "" {
 			return usageErrorf("write a folder of the base and /*, as in --lanes 'workloads/*'", "--lanes: %s", reason)
-		case e.daemonURL != "":
-			return usageErrorf("leave out --url; --config FILE reads with the settings", "a daemon does not say what lanes would change")
 		}
 	}
 	reader, err := e.newChainReader(ctx)
@@ -80,20 +79,37 @@ func (e *promotionExplainer) run(ctx context.Context, environment string) error 
 	}
 	var value any = stage
 	said := ""
-	if o, isObserver := reader.(observer); isObserver {
-		report, err := o.loop.ExplainLanes(ctx, environment, lanes)
-		if blocked := (*promoter.BlockedError)(nil); errors.As(err, &blocked) {
-			return newProblemsError(blocked.Problems)
-		}
-		if err != nil {
-			return err
-		}
-		if report != nil {
-			value, said = explainedStage{stage, report}, "\n"+plaintext.FormatLanes(*report, e.app.stdout)
-		}
+	report, err := e.explainLanes(ctx, reader, environment, lanes)
+	if err != nil {
+		return err
+	}
+	if report != nil {
+		value, said = explainedStage{stage, report}, "\n"+plaintext.FormatLanes(*report, e.app.stdout)
 	}
 	return e.app.printValue(value, []string{stage.Environment}, func() string {
 		text := plaintext.FormatStage(stage, e.now(), e.app.stdout) + said + plaintext.FormatHint(chain)
 		return text + e.commandNote(strings.Contains(text, "fairlead "))
 	})
+}
+
+// explainLanes returns what lanes may do in an environment; nil if there are none.
+func (e *promotionExplainer) explainLanes(ctx context.Context, reader chainReader, environment string, lanes *model.Lanes) (*lane.Report, error) {
+	if o, isObserver := reader.(observer); isObserver {
+		report, err := o.loop.ExplainLanes(ctx, environment, lanes)
+		if blocked := (*promoter.BlockedError)(nil); errors.As(err, &blocked) {
+			err = newProblemsError(blocked.Problems)
+		}
+		return report, err
+	}
+	var report lane.Report
+	found, err := daemonClient{e.daemonURL}.askCycle(ctx, "api/v1/environments/"+url.PathEscape(environment)+"/lanes?each="+url.QueryEscape(e.lanes), &report)
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		return &report, nil
+	case lanes != nil:
+		return nil, problem.Refusef("update the daemon, or leave out --url: --config FILE reads with the settings", "the daemon at %s does not say what lanes would change: it is not a daemon of this version", e.daemonURL)
+	}
+	return nil, nil
 }

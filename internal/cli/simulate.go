@@ -67,9 +67,17 @@ func (cc *commandContext) simulate(ctx context.Context, revision string) ([]prom
 	return arrivals, err
 }
 
-func (d daemonClient) simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
-	address := d.pageURL() + "api/v1/simulate?commit=" + url.QueryEscape(revision)
-	var arrivals []promote.Arrival
+func (d daemonClient) simulate(ctx context.Context, revision string) (arrivals []promote.Arrival, err error) {
+	found, err := d.askCycle(ctx, "api/v1/simulate?commit="+url.QueryEscape(revision), &arrivals)
+	if err == nil && !found {
+		err = problem.Refusef("update the daemon, or simulate with its settings: --config FILE", "the daemon at %s has no simulation: it is not a daemon of this version", d.pageURL())
+	}
+	return arrivals, err
+}
+
+// askCycle asks a daemon what it answers from its last cycle, and reports whether it was found.
+func (d daemonClient) askCycle(ctx context.Context, path string, into any) (found bool, err error) {
+	address := d.pageURL() + path
 	var refused struct {
 		Error, Hint string
 		Problems    problem.List
@@ -77,25 +85,22 @@ func (d daemonClient) simulate(ctx context.Context, revision string) ([]promote.
 	code, err := d.fetch(ctx, address, func(code int) any {
 		switch code {
 		case http.StatusOK:
-			return &arrivals
+			return into
 		case http.StatusBadRequest, http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 			return &refused
 		}
 		return nil
 	})
 	switch {
-	case err != nil:
-	case code == http.StatusOK:
+	case err != nil || code == http.StatusOK:
 	case code == http.StatusBadRequest:
 		err = usageErrorf(refused.Hint, "%s", refused.Error)
 	case code == http.StatusConflict:
 		err = newProblemsError(refused.Problems)
 	case refused.Error != "":
-		err = problem.Refusef(refused.Hint, "the daemon does not simulate now: %s", refused.Error)
-	case code == http.StatusNotFound:
-		err = problem.Refusef("update the daemon, or simulate with its settings: --config FILE", "the daemon at %s has no simulation: it is not a daemon of this version", d.pageURL())
-	default:
+		err = problem.Refusef(refused.Hint, "the daemon does not answer now: %s", refused.Error)
+	case code != http.StatusNotFound:
 		err = d.newAnswerError(address, code)
 	}
-	return arrivals, err
+	return code == http.StatusOK, err
 }

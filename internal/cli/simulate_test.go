@@ -143,7 +143,7 @@ func TestSimulateOfOtherServers(t *testing.T) {
 		{400, `{"error": "the base has no revision x", "hint": "check the name"}`, 2, "the base has no revision x", "check the name"},
 		{404, `{"error": "there is nothing at this address", "hint": "look around"}`, 1, "has no simulation", "update the daemon, or simulate with its settings: --config FILE"},
 		{409, `{"error": "nothing is promoted", "problems": [{"pos": {"file": "p.yaml"}, "summary": "it is circular"}]}`, 3, "error: p.yaml: it is circular", ""},
-		{429, `{"error": "12 simulations began within a minute", "hint": "try again in 40 s"}`, 1, "the daemon does not simulate now: 12 simulations", "try again in 40 s"},
+		{429, `{"error": "12 simulations began within a minute", "hint": "try again in 40 s"}`, 1, "the daemon does not answer now: 12 simulations", "try again in 40 s"},
 		{503, `{"error": "the first cycle has not ended yet", "hint": "try again in 60 s"}`, 1, "the first cycle has not ended yet", "try again in 60 s"},
 		{503, `<html>`, 1, "answers what cannot be read", "--url is that of the daemon's page"},
 		{500, ``, 1, "answers 500 Internal Server Error", "--url is that of the daemon's page"},
@@ -154,6 +154,42 @@ func TestSimulateOfOtherServers(t *testing.T) {
 		exit, out, errs := run(t.Context(), "simulate", "a b&c", "--url", s.URL+"/fairlead")
 		if exit != test.exit || out != "" || !strings.Contains(errs, test.says) || !strings.Contains(errs, test.advice) {
 			t.Errorf("%d %s: code %d, want %d; stdout %q, stderr %s", test.code, test.body, exit, test.exit, out, errs)
+		}
+	}
+}
+
+// TestExplainLanesOfDaemon: a daemon says what its lanes wait for, and what others would change; one without lanes, or of an older
+// version, explains the stage.
+func TestExplainLanesOfDaemon(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		each := r.URL.Query().Get("each")
+		switch {
+		case r.URL.Path == "/api/v1/status":
+			_, _ = w.Write([]byte(`{"chain": {"stages": [{"environment": "stage", "commit": "` + strings.Repeat("a", 40) + `"}, {"environment": "prod"}]}}`))
+		case r.URL.Path == "/api/v1/environments/stage/lanes" && each != "templates/*":
+			_, _ = w.Write([]byte(`{"environment": "stage", "lanes": [{"lane": "shop` + each + `", "state": "moves", "to": "` + strings.Repeat("b", 40) + `"}]}`))
+		case each == "templates/*":
+			w.WriteHeader(http.StatusConflict)
+			_, _ = w.Write([]byte(`{"error": "nothing", "problems": [{"pos": {"file": "t.yaml"}, "summary": "it is a template"}]}`))
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer s.Close()
+	for _, test := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{"stage"}, 0, "shop  bbbbbbb  moves  it could move by itself"},
+		{[]string{"stage", "--lanes", "workloads/*"}, 0, "shopworkloads/*  bbbbbbb  moves"},
+		{[]string{"stage", "--lanes", "templates/*"}, 3, "error: t.yaml: it is a template"},
+		{[]string{"prod"}, 0, "It has no commit yet"},
+		{[]string{"prod", "--lanes", "workloads/*"}, 1, "does not say what lanes would change"},
+	} {
+		exit, out, errs := run(t.Context(), append([]string{"explain", "promotion", "--url", s.URL}, test.args...)...)
+		if exit != test.exit || !strings.Contains(strings.Join(strings.Fields(out+errs), " "), strings.Join(strings.Fields(test.want), " ")) {
+			t.Errorf("%q: code %d, want %d; stdout %q, stderr %s", test.args, exit, test.exit, out, errs)
 		}
 	}
 }

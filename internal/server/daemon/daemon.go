@@ -206,7 +206,7 @@ func Serve(ctx context.Context, o Options) error {
 	window := web.CheckHost(o.Settings.WebHosts(), web.New(web.Options{
 		People: people,
 		Store:  store, Metrics: m, Version: o.Version, URL: o.Settings.Web.URL, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
-		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainQuery(loop), Past: newPast(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
+		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, ExplainLanes: loop.ExplainLanes, Explain: explainQuery(loop), Past: newPast(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
 		Fleet: newFleetView(o, reports), Reports: newAgentReports(o.Settings, reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
 	check := func(ctx context.Context) { runChecks(ctx, o, loop.Keyring(), reports, store, logger) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -145,6 +146,16 @@ func describeDaemon() map[string]operation {
 			query:   []param{{name: "commit", about: "A revision of the base: a commit, a branch or a tag.", maxLength: maxRevision}},
 			answers: replies{
 				http.StatusOK: {about: "An arrival for each environment, in the order of promotion.", of: []any{[]promote.Arrival{}}}, http.StatusBadRequest: {about: "The query names no commit of the base's branch."},
+				http.StatusConflict: {about: "Problems stop all promotions.", of: []any{problemsAnswer{}}}, http.StatusTooManyRequests: tooMany, http.StatusServiceUnavailable: noAnswerNow,
+			},
+		},
+		"GET " + lanesPath: {
+			summary: "What each lane waits for in an environment",
+			about:   "Found as the next cycle would, from what the last one found. Nothing is written. It waits for the current cycle, at most 20 s; it counts as a simulation.",
+			names:   []param{environmentName}, query: []param{{name: "each", about: "A folder of the base and `/*`: what would change if each file and folder in it were a lane. Without it, the lanes of the Promotion."}},
+			answers: replies{
+				http.StatusOK: {about: "The lanes that have newer versions, and the commits that the environment waits for.", of: []any{lane.Report{}}}, http.StatusBadRequest: wrongParameter,
+				http.StatusNotFound: {about: "The environment does not exist, or the Promotion has no lanes."},
 				http.StatusConflict: {about: "Problems stop all promotions.", of: []any{problemsAnswer{}}}, http.StatusTooManyRequests: tooMany, http.StatusServiceUnavailable: noAnswerNow,
 			},
 		},

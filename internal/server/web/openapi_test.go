@@ -56,7 +56,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range newSite(Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing, Explain: explainNothing, Compare: compareNothing, History: pastActions, People: &People{Keeper: session.New(session.Options{}), Operator: &lever.Operator{}}}).allRoutes() {
+	for _, r := range newSite(Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing, ExplainLanes: explainLanes, Explain: explainNothing, Compare: compareNothing, History: pastActions, People: &People{Keeper: session.New(session.Options{}), Operator: &lever.Operator{}}}).allRoutes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)
@@ -88,11 +88,15 @@ func TestDescribedAnswers(t *testing.T) {
 	well := &status.Store{}
 	well.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
 	at := noon
+	promoted := &status.Store{}
+	promoted.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
+	promoted.SetPromotions(chain())
+	lanes := New(Options{Store: promoted, ExplainLanes: explainLanes})
 	simulates, foretells := simulating(&at), New(Options{Store: fleet(), Simulate: simulateNothing})
 	ready := fleet() // a daemon that is not ready has no forecast
 	ready.SetControlPlane("")
 	soon := func(context.Context, string) ([]promote.Arrival, error) {
-		return []promote.Arrival{{Environment: "test", State: promote.ArrivalExpected, Lanes: []string{"shop"}, Time: noon.Add(time.Hour)}, {Environment: "stage", State: promote.ArrivalWaits, WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "2 approvals"}}}}, nil
+		return []promote.Arrival{{Environment: "test", State: promote.ArrivalExpected, Time: noon.Add(time.Hour)}, {Environment: "stage", State: promote.ArrivalWaits, WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "2 approvals"}}}}, nil
 	}
 	c := checker{document(t), map[string]bool{}, map[string]*gojsonschema.Schema{}}
 	for _, r := range []struct {
@@ -115,6 +119,12 @@ func TestDescribedAnswers(t *testing.T) {
 		{open(withParts()), "get", "/api/v1/commits/{commit}", "/api/v1/commits/" + c4, ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", "cross-site"},
+		{lanes, "get", lanesPath, "/api/v1/environments/stage/lanes", ""},
+		{lanes, "get", lanesPath, "/api/v1/environments/dev/lanes", ""},
+		{New(Options{Store: fleet(), ExplainLanes: explainLanes}), "get", lanesPath, "/api/v1/environments/dev/lanes", ""},
+		{lanes, "get", lanesPath, "/api/v1/environments/none/lanes", ""},
+		{lanes, "get", lanesPath, "/api/v1/environments/stage/lanes?each=workloads", ""},
+		{lanes, "get", lanesPath, "/api/v1/environments/stage/lanes?each=workloads/*", ""},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=main", ""},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate", ""},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=nowhere", ""},
@@ -152,6 +162,7 @@ func TestDescribedAnswers(t *testing.T) {
 	c.answer(t, "get", commitPath, ask(failing, http.MethodGet, "/commits/"+c3+".ics"))
 	c.answerPages(t, full, empty)
 	for range maxSimulations {
+		c.answer(t, "get", lanesPath, ask(lanes, http.MethodGet, "/api/v1/environments/stage/lanes"))
 		c.answer(t, "get", "/api/v1/simulate", ask(simulates, http.MethodGet, "/api/v1/simulate?commit=main"))
 	}
 	for _, d := range deliveries() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
@@ -21,6 +22,8 @@ const (
 	maxSimulations = 12
 	// simulationTimeout bounds a simulation, with its wait for the cycle that runs.
 	simulationTimeout = 20 * time.Second
+	// lanesPath is the address of what lanes may do in an environment.
+	lanesPath = api + "/environments/{name}/lanes"
 	// maxRevision bounds the text of a revision.
 	maxRevision = 256
 )
@@ -37,6 +40,40 @@ func (s *site) serveSimulation(w http.ResponseWriter, r *http.Request) {
 		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{"the query names no commit", "name one of the base, as in /api/v1/simulate?commit=main"})
 		return
 	}
+	answerFromCycle(s, w, r, func(ctx context.Context) (any, error) {
+		arrivals, err := s.options.Simulate(ctx, revision)
+		return append([]promote.Arrival{}, arrivals...), err
+	})
+}
+
+// serveLanes answers what lanes may do in an environment: those of the Promotion, or each file and folder in a folder.
+func serveLanes(s *site, w http.ResponseWriter, r *http.Request) {
+	environment, each := r.PathValue("name"), r.URL.Query().Get("each")
+	var lanes *model.Lanes
+	if each != "" {
+		var reason string
+		lanes, reason = model.NewLanes(each)
+		if reason != "" {
+			s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{reason, "name a folder of the base, as in each=workloads/*"})
+			return
+		}
+	}
+	chain := s.options.Store.Snapshot().Chain
+	if _, known := chain.FindStage(environment); !known {
+		s.writeJSON(w, r, http.StatusNotFound, errorAnswer{fmt.Sprintf("there is no environment %q that is promoted to", environment), api + "/chain lists those that there are"})
+		return
+	}
+	answerFromCycle(s, w, r, func(ctx context.Context) (any, error) {
+		report, err := s.options.ExplainLanes(ctx, environment, lanes)
+		if report == nil {
+			return nil, err
+		}
+		return *report, err
+	})
+}
+
+// answerFromCycle answers with what ask returns, which waits for the cycle that runs; nil is not found.
+func answerFromCycle(s *site, w http.ResponseWriter, r *http.Request, ask func(context.Context) (any, error)) {
 	if ready, reasons := s.options.Store.Snapshot().CheckReadiness(); !ready {
 		s.refuseForNow(w, r, http.StatusServiceUnavailable, time.Minute, strings.Join(reasons, "; "))
 		return
@@ -47,12 +84,14 @@ func (s *site) serveSimulation(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), simulationTimeout)
 	defer cancel()
-	arrivals, err := s.options.Simulate(ctx, revision)
+	of, err := ask(ctx)
 	var unknown *promoter.UnknownCommitError
 	var blocked *promoter.BlockedError
 	switch {
+	case err == nil && of == nil:
+		s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"the Promotion has no lanes", "each=workloads/* says what they would change"})
 	case err == nil:
-		s.writeJSON(w, r, http.StatusOK, append([]promote.Arrival{}, arrivals...))
+		s.writeJSON(w, r, http.StatusOK, of)
 	case errors.As(err, &unknown):
 		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{unknown.Error(), unknown.Hint()})
 	case errors.As(err, &blocked):
@@ -60,7 +99,7 @@ func (s *site) serveSimulation(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, context.DeadlineExceeded):
 		s.refuseForNow(w, r, http.StatusServiceUnavailable, time.Minute, "a cycle runs, and the simulation waits for its end")
 	default:
-		s.options.Logger.WarnContext(r.Context(), "a simulation failed", slog.String("commit", revision), slog.Any("error", err))
+		s.options.Logger.WarnContext(r.Context(), "a simulation failed", slog.String("query", r.URL.RawQuery), slog.Any("error", err))
 		s.refuseForNow(w, r, http.StatusServiceUnavailable, time.Minute, "the simulation failed: "+err.Error())
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -20,7 +22,7 @@ func simulateNothing(_ context.Context, revision string) ([]promote.Arrival, err
 	switch revision {
 	case "main", c4:
 		return []promote.Arrival{{Environment: "dev", State: promote.ArrivalHas, Time: noon, Reason: "it has c4"},
-			{Environment: "stage", State: promote.ArrivalWaits, WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "2 approvals"}}, Delays: []promote.ArrivalWait{{Environment: "stage", What: "gate window until Mon 2026-11-30 09:00 UTC"}}, NotBefore: noon.Add(time.Hour), With: c4, Reason: "it waits for stage: 2 approvals"}}, nil
+			{Environment: "stage", State: promote.ArrivalWaits, Lanes: []string{"shop"}, WaitsFor: []promote.ArrivalWait{{Environment: "stage", What: "2 approvals"}}, Delays: []promote.ArrivalWait{{Environment: "stage", What: "gate window until Mon 2026-11-30 09:00 UTC"}}, NotBefore: noon.Add(time.Hour), With: c4, Reason: "it waits for stage: 2 approvals"}}, nil
 	case "empty":
 		return nil, nil
 	case "nowhere":
@@ -36,6 +38,21 @@ func simulating(at *time.Time) http.Handler {
 	store := &status.Store{}
 	store.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
 	return New(Options{Store: store, Now: func() time.Time { return *at }, Simulate: simulateNothing})
+}
+
+// explainLanes knows the lanes of stage. With others, problems stop all.
+func explainLanes(_ context.Context, environment string, lanes *model.Lanes) (*lane.Report, error) {
+	switch {
+	case lanes != nil:
+		return nil, &promoter.BlockedError{Problems: problem.List{{Subject: lanes.Each, Summary: "it has a template"}}}
+	case environment != "stage":
+		return nil, nil
+	}
+	why := lane.Reason{Kind: lane.Context, Commit: c3, Lane: "platform", Environment: "test", Folder: "large/shop-web", Text: "text"}
+	return &lane.Report{
+		Environment: environment, Commits: []lane.Commit{{ID: c4, Lanes: []string{"shop"}}},
+		Decisions: []lane.Decision{{Lane: "shop", State: lane.Waits, Current: c2, Candidate: c4, With: []string{"till"}, Waiting: 2, Reason: why}},
+	}, nil
 }
 
 // TestSimulate: what a simulation answers, and what it refuses.

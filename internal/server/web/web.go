@@ -21,7 +21,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
@@ -47,6 +49,8 @@ type Options struct {
 	// Simulate answers /api/v1/simulate; nil: not found. It must write nothing, and allow many calls at
 	// once.
 	Simulate func(ctx context.Context, revision string) ([]promote.Arrival, error)
+	// ExplainLanes does the same for /api/v1/environments/{name}/lanes; its report is nil if there are no lanes.
+	ExplainLanes func(ctx context.Context, environment string, lanes *model.Lanes) (*lane.Report, error)
 	// Explain and Compare answer questions about what is rendered; nil: they have no pages. They must
 	// write nothing, and allow many calls at once.
 	Explain func(ctx context.Context, environment, query string) (explain.Document, error)
@@ -198,6 +202,9 @@ func (s *site) allRoutes() []route {
 	}
 	if s.options.Simulate != nil {
 		all = append(all, route{http.MethodGet, "/api/v1/simulate", http.HandlerFunc(s.serveSimulation)})
+	}
+	if s.options.ExplainLanes != nil {
+		all = append(all, route{http.MethodGet, lanesPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serveLanes(s, w, r) })})
 	}
 	if s.options.Reports != nil {
 		all = append(all, route{http.MethodPost, agentapi.Path, s.options.Reports})
