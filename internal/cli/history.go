@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/server/display"
@@ -17,6 +19,7 @@ import (
 type historyCommand struct {
 	context *commandContext
 	limit   uint
+	lane    string // "" for all changes
 }
 
 func newHistory(a *app) *cobra.Command {
@@ -27,7 +30,8 @@ func newHistory(a *app) *cobra.Command {
 		Short:   "List the commits that an environment had",
 		Long: `History lists the commits of the base that were promoted to an environment, newest first: since
 when it had each, and who changed the record, by promotion, rollback or by hand. It reads the
-record of the environment in Git.`,
+record of the environment in Git, and that of its lanes. With --lane it lists the commits that
+the environment had of one lane.`,
 		Example: `  fairlead history prod
   fairlead history prod --limit 100 --output json`,
 		Args:              checkArguments(1, 1),
@@ -36,6 +40,7 @@ record of the environment in Git.`,
 	}
 	c.Flags().SortFlags = false
 	c.Flags().UintVar(&h.limit, "limit", 20, "the most `entries`")
+	addLaneFlag(c, &h.lane)
 	h.context.addControlPlaneFlags(c)
 	a.addOutputFlag(c)
 	return c
@@ -71,12 +76,29 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 		return usageErrorf("fairlead check names what is wrong with it", "the branch %s of %s cannot be read", branch.Name, environment)
 	}
 	l := listing{empty: fmt.Sprintf("nothing was promoted to %s yet\n", environment), columns: []column{{key: "since"}, {key: "commit"}, {key: "age"}, {key: "by", fit: display.Shorten}, {key: "change", fit: display.Shorten}, {key: "subject", wide: true, fit: display.Shorten}}}
-	for head := branch.Head; head != "" && len(l.rows) < int(h.limit); {
-		changed, err := branch.Repo.LastChangedBy(head, branch.Record, maxBehind)
-		if err != nil {
-			return err
+	line, err := branch.Repo.FirstParents(branch.Head, maxBehind, func(string) bool { return false })
+	if err != nil {
+		return err
+	}
+	state, err := h.readState(branch, branch.Head)
+	if err != nil {
+		return err
+	}
+	for i, head := range line {
+		if len(l.rows) == int(h.limit) {
+			break
 		}
-		commit, err := branch.CommitAt(changed.ID)
+		commit, now := state.commit, state
+		if i+1 < len(line) {
+			state, err = h.readState(branch, line[i+1])
+			if err != nil {
+				return err
+			}
+			if now == state {
+				continue
+			}
+		}
+		changed, err := branch.Repo.Commit(head)
 		if err != nil {
 			return err
 		}
@@ -98,10 +120,32 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 		since := changed.When.UTC().Format(time.RFC3339)
 		l.names = append(l.names, commit)
 		l.rows = append(l.rows, []any{since, shown, display.FormatAge(cc.now().Sub(changed.When)), changed.Author.Name, changed.Subject(), subject})
-		head = ""
-		if len(changed.Parents) > 0 {
-			head = changed.Parents[0]
-		}
 	}
 	return cc.app.printListing(l)
+}
+
+// recordState is what a branch says of the base of its environment.
+type recordState struct {
+	commit  string     // of the environment, or of the lane
+	written [2]tree.ID // the record and the file of the lanes; zero if one lane is wanted
+}
+
+func (h *historyCommand) readState(b source.Branch, head string) (state recordState, err error) {
+	state.commit, err = b.CommitAt(head)
+	if err != nil || state.commit == "" {
+		return state, err
+	}
+	if h.lane != "" {
+		lanes, err := b.LanesAt(head)
+		state.commit = cmp.Or(lanes[h.lane], state.commit)
+		return state, err
+	}
+	for i, file := range []string{b.Record, source.LanesFile(b.Folder)} {
+		e, _, err := b.Repo.FindEntry(head, file)
+		if err != nil {
+			return state, err
+		}
+		state.written[i] = e.ID
+	}
+	return state, nil
 }

@@ -70,7 +70,13 @@ const (
 func (a Arrival) Better(than Arrival) bool {
 	order := []ArrivalState{ArrivalHas, ArrivalProposed, ArrivalReached, ArrivalLeftOut, ArrivalExpected, ArrivalWaits, ArrivalNever}
 	rank, other := slices.Index(order, a.State), slices.Index(order, than.State)
-	return rank < other || rank == other && a.State == ArrivalExpected && a.Time.Before(than.Time)
+	switch {
+	case rank != other:
+		return rank < other
+	case a.State == ArrivalExpected:
+		return a.Time.Before(than.Time)
+	}
+	return a.State == ArrivalWaits && len(a.WaitsFor) < len(than.WaitsFor)
 }
 
 // ForecastFunc returns when the gates of an environment, or its proof, are satisfied for a commit
