@@ -239,7 +239,8 @@ func newCreateEnvironment(a *app) *cobra.Command {
 		Short: "Make an environment as a copy of another one",
 		Long: `Makes an environment as a copy of another one: a branch of the control plane, on which only the
 place of the output differs, and on the base its file and its place in the order of promotion.
-Holds and approvals are not copied. Platform values that name the other environment are listed.
+Holds, approvals and stacks are not copied: the commands that clone the stacks are listed, and so
+are platform values that name the other environment.
 The branch is pushed first; nothing reads it before the base names it.` + editHelp,
 		Example: `  fairlead create environment qa --from dev                 qa comes after dev
   fairlead create environment qa --from dev --before stage  and stage after qa`,

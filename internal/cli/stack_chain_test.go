@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,41 +44,52 @@ spec:
 type stackChain struct {
 	*testing.T
 	folder demoFolder
-	server string                 // the address of the daemon
-	events map[string]chan string // what has happened to components, by environment
+	server string                       // the address of the daemon
+	events map[string]chan string       // what has happened to components, by environment: "team/stack/component message"
+	join   func(environments ...string) // starts the clusters of environments, which end with the test
 }
 
 // startStackChain runs a control plane whose environments take one blueprint.
 func startStackChain(t *testing.T) *stackChain {
 	t.Helper()
+	return startStacks(t, chainFiles, func(e string) map[string]string {
+		return map[string]string{"stacks/shop.yaml": "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: shop}\nspec: {teamName: shop, envName: " + e + "}\n"}
+	}, demoEnvironments...)
+}
+
+// startStacks runs a control plane with blueprints, and with the stacks of each environment.
+func startStacks(t *testing.T, base map[string]string, stacks func(environment string) map[string]string, environments ...string) *stackChain {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("-short starts no daemon")
 	}
 	c := &stackChain{T: t, folder: demoFolder(t.TempDir()), events: map[string]chan string{}}
-	if err := c.folder.create(t.Context(), "127.0.0.1:0", true, demoEnvironments...); err != nil {
+	if err := c.folder.create(t.Context(), "127.0.0.1:0", true, environments...); err != nil {
 		t.Fatal(err)
 	}
-	c.commit("main", "a blueprint", chainFiles)
-	for _, e := range demoEnvironments {
-		c.events[e] = make(chan string, 1000)
-		c.commit(e, "take the blueprint", map[string]string{
-			"stacks/settings.yaml": "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: stacks}\nspec:\n  state: {bucket: states, region: eu-1}\n  modules: {repo: \"https://git.example.com/gitops\"}\n",
-			"stacks/shop.yaml":     "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: shop}\nspec: {teamName: shop, envName: " + e + "}\n",
-		})
+	settings, err := os.ReadFile(c.folder.path(defaultSettingsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.folder.path(defaultSettingsFile), append(settings, "\noutput: {create: true}\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.commit("main", "blueprints", base)
+	for _, e := range environments {
+		files := stacks(e)
+		files["stacks/settings.yaml"] = "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: stacks}\nspec:\n  state: {bucket: states, region: eu-1}\n  modules: {repo: \"https://git.example.com/gitops\"}\n"
+		c.commit(e, "take the blueprint", files)
 	}
 	c.run()
+	c.join(environments...)
 	return c
 }
 
-// run starts the daemon and the clusters. They end with the test.
+// run starts the daemon. It ends with the test.
 func (c *stackChain) run() {
 	c.Helper()
 	a := &app{stdout: display.NewStream(&bytes.Buffer{}), stderr: display.NewStream(&bytes.Buffer{})}
 	settings, err := a.loadSettings(c.folder.path(defaultSettingsFile), config.Load)
-	if err != nil {
-		c.Fatal(err)
-	}
-	keys, err := deriveDemoKeys(settings, demoEnvironments)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -86,34 +98,37 @@ func (c *stackChain) run() {
 		c.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{}, 1+len(demoEnvironments))
+	var running sync.WaitGroup
 	address := make(chan string, 1)
-	go func() {
-		defer func() { ended <- struct{}{} }()
+	running.Go(func() {
 		if err := daemon.Serve(ctx, daemon.Options{Settings: settings, Log: log, Ready: func(a string) { address <- a }}); err != nil {
 			c.Errorf("the daemon: %v", err)
 		}
-	}()
+	})
 	c.server = "http://" + <-address
-	for _, e := range demoEnvironments {
-		shown := c.folder.path(stackFolder, e)
-		if err := os.Mkdir(shown, 0o755); err != nil {
+	c.join = func(environments ...string) {
+		keys, err := deriveDemoKeys(settings, environments)
+		if err != nil {
 			c.Fatal(err)
 		}
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			stacksim.Run(ctx, stacksim.Options{
-				Repository: c.folder.path("gitops.git"), Environment: e, Cluster: e, Server: c.server, Key: keys[e], Folder: shown,
-				Interval: 100 * time.Millisecond, Patience: time.Second, CancelsChecks: true, Logger: slog.New(slog.DiscardHandler), Cost: costOfSize,
-				Reported: func(event stacksim.Event) { c.events[e] <- event.Message },
+		for _, e := range environments {
+			shown, events := c.folder.path(stackFolder, e), make(chan string, 1000)
+			if err := os.Mkdir(shown, 0o755); err != nil {
+				c.Fatal(err)
+			}
+			c.events[e] = events
+			running.Go(func() {
+				stacksim.Run(ctx, stacksim.Options{
+					Repository: c.folder.path("gitops.git"), Environment: e, Cluster: e, Server: c.server, Key: keys[e], Folder: shown,
+					Interval: 100 * time.Millisecond, Patience: time.Second, CancelsChecks: true, Logger: slog.New(slog.DiscardHandler), Cost: costOfSize,
+					Reported: func(event stacksim.Event) { events <- event.Component + " " + event.Message },
+				})
 			})
-		}()
+		}
 	}
 	c.Cleanup(func() {
 		stop()
-		for range cap(ended) {
-			<-ended
-		}
+		running.Wait()
 		log.Close()
 	})
 }
@@ -171,11 +186,23 @@ const chainLimit = 5 * time.Minute
 
 var inputsLine = regexp.MustCompile(`fairlead\.io/inputs: "?([0-9a-f]{16})`)
 
-// approve waits for the plan of an environment, approves it, and waits until it is applied. The approval stays.
+// approve waits for the plan of the queue of an environment, approves it, and waits until it is applied. The approval stays.
 func (c *stackChain) approve(environment string) {
 	c.Helper()
-	c.await(environment, "waits for the approval")
-	text, err := os.ReadFile(c.folder.path(stackFolder, environment, "shop-"+environment+"-queue.yaml"))
+	c.approvePlan(environment, "shop/"+environment+"/queue")
+}
+
+// approvePlan does so for a component, "team/stack/component".
+func (c *stackChain) approvePlan(environment, component string) {
+	c.Helper()
+	c.approveInputs(environment, component)
+	c.await(environment, component+" is applied")
+}
+
+func (c *stackChain) approveInputs(environment, component string) {
+	c.Helper()
+	c.await(environment, component+" waits for the approval")
+	text, err := os.ReadFile(c.folder.path(stackFolder, environment, strings.ReplaceAll(component, "/", "-")+".yaml"))
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -183,8 +210,7 @@ func (c *stackChain) approve(environment string) {
 	if found == nil {
 		c.Fatalf("the Terraform object has no inputs:\n%s", text)
 	}
-	c.fairlead("approve-plan", environment, "shop/"+environment+"/queue", "--inputs", string(found[1]))
-	c.await(environment, "is applied")
+	c.fairlead("approve-plan", environment, component, "--inputs", string(found[1]))
 }
 
 // fairlead runs a command with the settings of the daemon.
@@ -212,11 +238,17 @@ func (c *stackChain) ask(into any, args ...string) {
 // module returns the files of the root module of an environment.
 func (c *stackChain) module(environment string) map[string]string {
 	c.Helper()
+	return c.files("fairlead-modules-" + environment)
+}
+
+// files returns the files of a branch of the GitOps repository.
+func (c *stackChain) files(branch string) map[string]string {
+	c.Helper()
 	repo, err := git.Open(c.folder.path("gitops.git"))
 	if err != nil {
 		c.Fatal(err)
 	}
-	head, err := repo.Branch("fairlead-modules-" + environment)
+	head, err := repo.Branch(branch)
 	if err != nil {
 		return nil
 	}
@@ -252,7 +284,7 @@ func TestStackChain(t *testing.T) {
 				}
 			}
 		}
-		c.events[e] <- "waits for the approval"
+		c.events[e] <- "shop/" + e + "/queue waits for the approval"
 		c.approve(e)
 	}
 	dev, prod := c.module("dev"), c.module("prod")

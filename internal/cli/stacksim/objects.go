@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -167,19 +168,33 @@ func readModule(repo *git.Repository, commit, folder string) (module, error) {
 	}
 	files := view.Tree.Sub(strings.Trim(path.Clean("/"+folder), "/"))
 	main, ok := files.Lookup("module.tf")
-	m := module{inputs: map[string]string{}, digest: files.Sub("module").ID().String() + string(main.Data)}
+	m := module{inputs: map[string]string{}, digest: files.Sub("module").ID().String()}
 	if view.Err() != nil {
 		return m, view.Err()
 	}
 	if !ok {
 		return m, fmt.Errorf("there is no module.tf in %s at %s", folder, commit)
 	}
+	read, _ := files.Lookup("data.tf")
+	outputs := nameOutputs(string(read.Data))
+	m.digest += outputs.Replace(string(main.Data))
 	for line := range strings.Lines(string(main.Data)) {
 		name, value, isInput := strings.Cut(strings.TrimSpace(line), "=")
 		name = strings.TrimSpace(name)
 		if isInput && name != "source" && name != "version" {
-			m.inputs[name] = strings.TrimSpace(value)
+			m.inputs[name] = outputs.Replace(strings.TrimSpace(value))
 		}
 	}
 	return m, nil
+}
+
+var remoteState = regexp.MustCompile(`data "terraform_remote_state" "([^"]+)" \{[^}]*?\bkey += "([^"]+)/terraform\.tfstate"`)
+
+// nameOutputs replaces references to outputs of other components by what these are in the simulation: names.
+func nameOutputs(data string) *strings.Replacer {
+	var pairs []string
+	for _, found := range remoteState.FindAllStringSubmatch(data, -1) {
+		pairs = append(pairs, "data.terraform_remote_state."+found[1]+".outputs.", strings.ReplaceAll(found[2], "/", "-")+"-")
+	}
+	return strings.NewReplacer(pairs...)
 }

@@ -181,6 +181,33 @@ func TestEnvironmentFolder(t *testing.T) {
 	}
 }
 
+// TestEnvironmentStacks: a new environment begins without the stacks of the other one, and says how each is cloned.
+func TestEnvironmentStacks(t *testing.T) {
+	stack := func(env string) string {
+		return "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: " + env + "}\nspec: {teamName: shop, envName: " + env + "}\n"
+	}
+	const settings = "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: s}\n"
+	base := files(t, map[string]string{".environments/dev.yaml": object("Environment", "dev", "spec:\n  controlPlane: {repo: r, branch: dev, path: .}\n")})
+	branch := files(t, map[string]string{
+		"all.yaml":   stack("dev-blue") + "---\n" + object("GitOpsRepo", "dev", "spec:\n  repo: r\n  branch: dev\n") + "---\n" + stack("green") + "---\n" + settings,
+		"stack.yaml": stack("dev"),
+	})
+	made, err := edit.CreateEnvironment(base, branch, edit.NewEnvironment{Name: "qa", From: "dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := object("GitOpsRepo", "qa", "spec:\n  repo: r\n  branch: qa\n") + "---\n" + settings
+	if diff := cmp.Diff(want, string(made.Branch["all.yaml"])); diff != "" || made.Branch["stack.yaml"] != nil {
+		t.Errorf("the files (-want +got):\n%s\n%s", diff, made.Branch["stack.yaml"])
+	}
+	notes := strings.Join(made.Notes, "\n")
+	for _, command := range []string{"clone dev shop/dev-blue shop/qa-blue --into qa", "clone dev shop/green shop/green-qa --into qa", "clone dev shop/dev shop/qa --into qa"} {
+		if !strings.Contains(notes, command) {
+			t.Errorf("the notes do not have %q:\n%s", command, notes)
+		}
+	}
+}
+
 // TestDeleteEnvironmentOrder: what came after the environment comes after its predecessors.
 func TestDeleteEnvironmentOrder(t *testing.T) {
 	base := files(t, map[string]string{

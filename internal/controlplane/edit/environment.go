@@ -65,6 +65,9 @@ func CreateEnvironment(base, branch tree.Tree, e NewEnvironment) (EnvironmentFil
 	if err == nil {
 		err = e.addStage(base, &made)
 	}
+	if err == nil {
+		err = e.omitStacks(branch, &made)
+	}
 	e.noteValues(branch, &made)
 	return made, err
 }
@@ -132,6 +135,34 @@ func (e NewEnvironment) addStage(base tree.Tree, made *EnvironmentFiles) error {
 	text, err := o.apply(edits...)
 	made.Base[o.File] = text
 	return err
+}
+
+// omitStacks leaves out the stacks, which would share their states with those of the other environment.
+func (e NewEnvironment) omitStacks(branch tree.Tree, made *EnvironmentFiles) error {
+	for _, found := range FindAll(branch, StackKind) {
+		text, changed := made.Branch[found.File]
+		if !changed {
+			text = found.text
+		}
+		rest, err := tree.FromFiles(map[string][]byte{found.File: text})
+		if err != nil {
+			return err
+		}
+		o := FindAll(rest, StackKind)[0]
+		made.Branch[found.File], err = o.Delete()
+		if err != nil {
+			return err
+		}
+		team, env := yamldoc.FindText(o.root, "spec", "teamName"), yamldoc.FindText(o.root, "spec", "envName")
+		parts := strings.Split(env, "-")
+		if i := slices.Index(parts, e.From); i >= 0 {
+			parts[i] = e.Name
+		} else {
+			parts = append(parts, e.Name)
+		}
+		made.Notes = append(made.Notes, fmt.Sprintf("the stack %s/%s is not copied: fairlead stack clone %s %[1]s/%[2]s %[1]s/%[4]s --into %[5]s copies it", team, env, e.From, strings.Join(parts, "-"), e.Name))
+	}
+	return nil
 }
 
 // noteValues notes the platform values on the branch that name the other environment.

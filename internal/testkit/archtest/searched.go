@@ -65,6 +65,7 @@ var foreign = allowances{
 // statuses at a forge.
 var formats = allowances{
 	"internal/cli/demo_folder.go: demoFolder.recordAddress":          "the settings of the demo",
+	"internal/cli/stacksim/objects.go: ":                             "a rendered root module",
 	"internal/controlplane/provision/planfile.go: IsPlanOf":          "the head of a file of the output",
 	"internal/forge/document.go: ":                                   "the comments of a pull request without a server",
 	"internal/reconcile/history/history.go: parseEntry":              "the message of a commit",
