@@ -41,6 +41,9 @@ type dryRun struct {
 
 // $CP and $OUT are the control plane and the GitOps repository, $URL a daemon, $FOLDERS a repository
 // whose environments are folders, and $INPUTS those of the plan of a stack.
+// choosing has a policy choose.
+const choosing = `set policy/hello -e dev annotations.fairlead.io/choose={"pick":1} --control-plane $CP`
+
 var dryRuns = []dryRun{
 	{"promote", nil, "promote dev main --control-plane $CP", "commit to dev of "},
 	{"promote", nil, "promote dev main --control-plane $CP --pull-request", "commit to fairlead/change/promote/dev of "},
@@ -60,6 +63,8 @@ var dryRuns = []dryRun{
 	{"create environment", nil, "create environment qa --from dev --before stage --control-plane $CP", "commit to qa of "},
 	{"set", nil, "set -e dev cluster-type/cloud labels.size=large --control-plane $CP", "commit to dev of "},
 	{"delete", nil, "delete policy/hello -e dev --control-plane $CP", "commit to dev of "},
+	{"schedule rebalance", []string{choosing}, "schedule rebalance -e dev --control-plane $CP", "commit to dev of "},
+	{"schedule forget", []string{choosing, "schedule rebalance -e dev --control-plane $CP"}, "schedule forget hello -e dev --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP --pull-request", "commit to fairlead/change/hold/dev of "},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -21,13 +23,13 @@ func newSchedule(a *app) *cobra.Command {
 		Long: `A policy with the annotation fairlead.io/choose chooses some of the cluster types that it
 selects. Show lists what was chosen, what-if says what a change of cluster types would move, and
 export prints what was chosen for other programs. They choose in memory, from what is committed,
-and write nothing.`,
+and write nothing. Rebalance and forget choose anew, in a commit of yours.`,
 		Example: `  fairlead schedule show -e prod
   fairlead schedule what-if -e prod --drain large-eu-1`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newScheduleShow(a), newWhatIf(a), newScheduleExport(a))
+	c.AddCommand(newScheduleShow(a), newWhatIf(a), newRebalance(a), newForget(a), newScheduleExport(a))
 	return c
 }
 
@@ -120,6 +122,60 @@ without listed clusters, or with --environment-dir, one of its name.`,
 	s.input.addEnvironmentFlag(c, "the only one there is")
 	c.Flags().StringVar(&namespace, "namespace", "default", "the `namespace` of the objects")
 	s.input.addInputFlags(c)
+	return c
+}
+
+func newRebalance(a *app) *cobra.Command {
+	e, atMost := newEditCommand(a), schedule.NoLimit
+	c := &cobra.Command{
+		Use:   "rebalance [POLICY...]",
+		Short: "Choose anew, whatever was chosen before",
+		Long: `Rebalance chooses for the policies as if nothing had been chosen before, for all that Fairlead
+decides if none is named, and writes that. What moves is printed, and is in the pull request. With
+--at-most it makes the moves that gain most by labels, scores and taints.` + editHelp,
+		Example: `  fairlead schedule rebalance -e prod --dry-run
+  fairlead schedule rebalance checkout -e prod --at-most 10 --pull-request`,
+		Args: checkArguments(0, maxSettings),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case e.environment == "":
+				return usageErrorf("as in -e prod", "rebalance needs an environment")
+			case c.Flags().Changed("at-most") && atMost < 0:
+				return usageErrorf("0 or more", "--at-most cannot be %d", atMost)
+			}
+			return e.runEdit(c.Context(), func(d *actions.Session) (actions.Result, error) {
+				r, err := actions.Rebalance(c.Context(), d, actions.RebalanceOptions{Environment: e.environment, Policies: args, AtMost: atMost, Reason: e.reason})
+				if unknown, ok := errors.AsType[*schedule.UnknownError](err); ok {
+					err = newUnknownError(unknown.Kind, unknown.Name, unknown.Known)
+				}
+				return r, err
+			}, e.environment)
+		},
+	}
+	c.Flags().IntVar(&atMost, "at-most", schedule.NoLimit, "make this `number` of moves, those that gain most (default: all)")
+	e.addEditFlags(c, "`name` of the environment")
+	return c
+}
+
+func newForget(a *app) *cobra.Command {
+	e := newEditCommand(a)
+	c := &cobra.Command{
+		Use:   "forget POLICY",
+		Short: "Remove what was chosen for a policy",
+		Long: `Forget removes the file of what was chosen for a policy, also one that cannot be read or that an
+external scheduler has decided. The policy is decided from nothing then.` + editHelp,
+		Example: `  fairlead schedule forget checkout -e prod --reason "the file is broken"`,
+		Args:    checkArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if e.environment == "" {
+				return usageErrorf("as in -e prod", "forget needs an environment")
+			}
+			return e.runEdit(c.Context(), func(d *actions.Session) (actions.Result, error) {
+				return actions.ForgetDecision(c.Context(), d, e.environment, args[0], e.reason)
+			}, e.environment)
+		},
+	}
+	e.addEditFlags(c, "`name` of the environment")
 	return c
 }
 

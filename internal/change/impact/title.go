@@ -230,7 +230,7 @@ func (p phrase) format(brevity int, show func(string) string) string {
 		}
 		return text
 	case assignmentsChange:
-		place := map[string]string{"add": " to ", "DESTROY": " on "}[p.verb]
+		place := map[string]string{"add": " to ", "DESTROY": " on ", "MOVE": " between "}[p.verb]
 		if place == "" {
 			place = " from "
 		}

@@ -318,7 +318,8 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 	r.readText(r.text)
 	if l.Kind == Decisions {
 		for i := range c.problems {
-			c.problems[i].Hint = "revert the commit that broke it; if it is deleted, all of the policy is decided again"
+			policy := strings.TrimSuffix(path.Base(c.problems[i].Pos.File), path.Ext(c.problems[i].Pos.File))
+			c.problems[i].Hint = "revert the commit that broke it, or fairlead schedule forget " + policy + ", which has all of the policy decided again"
 		}
 	}
 	return c

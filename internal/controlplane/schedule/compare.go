@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -71,6 +72,35 @@ func (c Change) DescribeMove(m Move) string {
 		return fmt.Sprintf("%s, %d of %d", m.Route(), len(c.Unit.Places), c.Unit.Policy.Choice.Pick)
 	}
 	return m.Route()
+}
+
+// maxMoves bounds the moves that [DescribeChanges] lists.
+const maxMoves = 100
+
+// DescribeChanges returns a line for each move of a unit, with the reason, and one with the number of units that have
+// new places only.
+func DescribeChanges(changes []Change) string {
+	var b strings.Builder
+	moves, placed := 0, 0
+	for _, change := range changes {
+		if !slices.ContainsFunc(change.Moves, func(m Move) bool { return m.From != "" }) {
+			placed++
+			continue
+		}
+		for _, move := range change.Moves {
+			moves++
+			if moves <= maxMoves && move.From != "" {
+				fmt.Fprintf(&b, "%s/%s: %s\n", change.Unit.Policy.Name, change.Unit.Name, move)
+			}
+		}
+	}
+	if moves > maxMoves {
+		fmt.Fprintf(&b, "and %d more\n", moves-maxMoves)
+	}
+	if placed > 0 {
+		fmt.Fprintf(&b, "%s placed\n", text.Count(placed, "unit"))
+	}
+	return b.String()
 }
 
 // movesSince returns the moves from earlier places to those that a unit has.

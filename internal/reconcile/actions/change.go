@@ -20,22 +20,24 @@ import (
 
 // The actions, as trailers name them.
 const (
-	promoteAction  = "promote"
-	holdAction     = history.HoldAction
-	releaseAction  = "release"
-	rollbackAction = "rollback"
-	approveAction  = "approve"
-	freezeAction   = history.FreezeAction
-	renewKeyAction = "renew-key"
-	retireAction   = "retire"
-	adoptAction    = "adopt"
-	connectAction  = "connect"
-	cloneAction    = "clone-stack"
-	tearDownAction = "tear-down-stack"
-	pinAction      = "pin-modules"
-	createAction   = "create"
-	setAction      = "set"
-	deleteAction   = "delete"
+	promoteAction   = "promote"
+	holdAction      = history.HoldAction
+	releaseAction   = "release"
+	rollbackAction  = "rollback"
+	approveAction   = "approve"
+	freezeAction    = history.FreezeAction
+	renewKeyAction  = "renew-key"
+	retireAction    = "retire"
+	adoptAction     = "adopt"
+	connectAction   = "connect"
+	cloneAction     = "clone-stack"
+	tearDownAction  = "tear-down-stack"
+	pinAction       = "pin-modules"
+	createAction    = "create"
+	setAction       = "set"
+	deleteAction    = "delete"
+	forgetAction    = "forget-decisions"
+	rebalanceAction = "rebalance"
 )
 
 // change is what an action writes, and how it is described.
@@ -48,6 +50,7 @@ type change struct {
 	summary       string
 	reason        string           // what the person says
 	shown         string           // a text of several lines that its pull request shows
+	moves         []string         // of units, which the message lists
 	commitSubject string           // of the commit of the base that it is about
 	from, to      string           // commits of the base
 	lane          string           // that it is about; "" for the whole environment
@@ -76,6 +79,12 @@ func (c change) commitMessage() string {
 		if text != "" {
 			fmt.Fprintf(&b, "%s\n\n", forge.OneLine(text, maxText))
 		}
+	}
+	for _, text := range c.moves {
+		fmt.Fprintf(&b, "%s\n", forge.OneLine(text, maxText))
+	}
+	if c.moves != nil {
+		b.WriteByte('\n')
 	}
 	for _, text := range c.overridden {
 		fmt.Fprintf(&b, "Overrides: %s\n", forge.OneLine(text, maxText))

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -115,68 +112,19 @@ func (l *Loop) askSchedulers(ctx context.Context, plan *schedule.Plan, branch so
 }
 
 // newDecisionEdit returns the edit of an environment's branch that writes the decisions of a plan; without files if
-// they are there. What external schedulers decided is written as the model of the plan has it.
+// they are there.
 func newDecisionEdit(environment string, branch source.Branch, plan *schedule.Plan, written *model.Model) (publish.Edit, error) {
 	edit := publish.Edit{Branch: branch.Name, Head: branch.Head, When: branch.When}
-	wanted, files := &model.Model{Decisions: plan.Decisions()}, map[string][]byte{}
-	for _, p := range plan.Model().Policies {
-		if p.Choice != nil && p.Choice.Decider.IsExternal() {
-			wanted = wanted.WithDecision(plan.Model().DecisionOf(p))
-		}
-	}
-	rewritten := map[string]bool{} // the files that change
-	for _, d := range written.Decisions {
-		i, known := model.IndexOf(wanted.Decisions, d.Name)
-		if !known || !d.Equal(wanted.Decisions[i]) {
-			files[d.Pos.File], rewritten[d.Pos.File] = nil, true
-		}
-	}
-	for _, d := range wanted.Decisions {
-		i, known := model.IndexOf(written.Decisions, d.Name)
-		if known && !rewritten[written.Decisions[i].Pos.File] || d.By == "" {
-			continue
-		}
-		text, err := d.Encode()
-		if err != nil {
-			return edit, err
-		}
-		files[path.Join(branch.Folder, model.DecisionFolder, d.Name+".yaml")] = text
+	files, err := plan.DecisionFiles(branch.Folder, written)
+	if err != nil {
+		return edit, err
 	}
 	if len(files) > 0 {
 		edit.Files = files
-		edit.Message = fmt.Sprintf("Choose cluster types in %s\n\n%s\n%s\n", environment, describeMoves(plan, written), decisionTrailer(environment))
+		edit.Message = fmt.Sprintf("Choose cluster types in %s\n\n%s\n%s\n", environment, schedule.DescribeChanges(plan.ChangesSince(written)), decisionTrailer(environment))
 	}
 	return edit, nil
 }
 
 // decisionTrailer returns the last line of the messages of our commits.
 func decisionTrailer(environment string) string { return "Fairlead-Decisions: " + environment }
-
-// maxMoves bounds the moves that a message lists.
-const maxMoves = 100
-
-// describeMoves returns a line for each move of a unit since what was written, with the reason, and the number of those
-// that have new places only.
-func describeMoves(plan *schedule.Plan, written *model.Model) string {
-	var b strings.Builder
-	moves, placed := 0, 0
-	for _, change := range plan.ChangesSince(written) {
-		if !slices.ContainsFunc(change.Moves, func(m schedule.Move) bool { return m.From != "" }) {
-			placed++
-			continue
-		}
-		for _, move := range change.Moves {
-			moves++
-			if moves <= maxMoves && move.From != "" {
-				fmt.Fprintf(&b, "%s/%s: %s\n", change.Unit.Policy.Name, change.Unit.Name, move)
-			}
-		}
-	}
-	if moves > maxMoves {
-		fmt.Fprintf(&b, "and %d more\n", moves-maxMoves)
-	}
-	if placed > 0 {
-		fmt.Fprintf(&b, "%s placed\n", text.Count(placed, "unit"))
-	}
-	return b.String()
-}
