@@ -219,13 +219,7 @@ func promoteLane(ctx context.Context, d *Session, v snapshot, p Promotion) (chan
 }
 
 func (l laneView) findObjections(p Promotion, version string, joined map[string]string, d *Session) objections {
-	var all objections
-	if l.orderProblem != "" {
-		all.add("fairlead check lists them; fix them first", "the order of promotion has problems: %s", l.orderProblem)
-	}
-	for _, h := range l.branch.Progress.Holds {
-		all.add("fairlead release "+p.Environment+" ends that", "%s is held: %s", p.Environment, h.Reason)
-	}
+	all := newObjections(l.snapshot)
 	for _, h := range l.branch.Progress.LaneHolds {
 		if h.Lane == l.name {
 			all.add(fmt.Sprintf("fairlead release %s --lane %s ends that", p.Environment, text.QuoteShell(l.name)), "lane %s is held in %s: %s", l.name, p.Environment, h.Reason)

@@ -154,16 +154,9 @@ func (o *objections) add(hint, format string, args ...any) {
 	*o = append(*o, &problem.Refusal{Reason: forge.OneLine(fmt.Sprintf(format, args...), maxText), Advice: hint, Kind: ErrForcible})
 }
 
-func (v snapshot) findObjections(p Promotion, present, commit string, now time.Time) []*problem.Refusal {
-	what := text.ShortCommit(commit)
-	switch {
-	case !v.history.Contains(commit):
-		return []*problem.Refusal{problem.Refusef("merge it there first; only what is there is promoted", "commit %s is not on the base's branch", what)}
-	case v.history.IsNewer(present, commit):
-		return []*problem.Refusal{problem.Refusef(fmt.Sprintf("fairlead rollback %s --to %s --reason TEXT goes back, and stays there", p.Environment, what),
-			"%s is older than %s, which %s has", what, text.ShortCommit(present), p.Environment)}
-	}
-	var all objections
+// newObjections returns what speaks against promoting anything to the environment.
+func newObjections(v snapshot) (all objections) {
+	environment := v.stage.Name
 	if v.orderProblem != "" {
 		all.add("fairlead check lists them; fix them first", "the order of promotion has problems: %s", v.orderProblem)
 	}
@@ -173,11 +166,24 @@ func (v snapshot) findObjections(p Promotion, present, commit string, now time.T
 		}
 	}
 	for _, h := range v.branch.Progress.Holds {
-		all.add("fairlead release "+p.Environment+" ends that", "%s is held: %s", p.Environment, h.Reason)
+		all.add("fairlead release "+environment+" ends that", "%s is held: %s", environment, h.Reason)
 	}
-	if back, err := promoter.FindReversal(v.base, v.branch, p.Environment); err == nil && back != nil {
-		all.add("fairlead release "+p.Environment+" ends that", "%s is held: %s reverted it in %s", p.Environment, back.Author, text.ShortCommit(back.Commit))
+	if back, err := promoter.FindReversal(v.base, v.branch, environment); err == nil && back != nil {
+		all.add("fairlead release "+environment+" ends that", "%s is held: %s reverted it in %s", environment, back.Author, text.ShortCommit(back.Commit))
 	}
+	return all
+}
+
+func (v snapshot) findObjections(p Promotion, present, commit string, now time.Time) []*problem.Refusal {
+	what := text.ShortCommit(commit)
+	switch {
+	case !v.history.Contains(commit):
+		return []*problem.Refusal{problem.Refusef("merge it there first; only what is there is promoted", "commit %s is not on the base's branch", what)}
+	case v.history.IsNewer(present, commit):
+		return []*problem.Refusal{problem.Refusef(fmt.Sprintf("fairlead rollback %s --to %s --reason TEXT goes back, and stays there", p.Environment, what),
+			"%s is older than %s, which %s has", what, text.ShortCommit(present), p.Environment)}
+	}
+	all := newObjections(v)
 	if frozen := gate.EvaluateFreezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: v.base.Progress.Freezes}); frozen.Status != gate.Pass {
 		waiting := slices.IndexFunc(frozen.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
 		all.add(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", frozen.Parts[max(waiting, 0)].Gate, what), "%s", frozen.Reason)

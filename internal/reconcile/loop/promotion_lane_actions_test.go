@@ -62,6 +62,7 @@ func TestLaneActions(t *testing.T) {
 		"a commit that changes another lane too": {"both next", "= dev=2 stage=2 prod=2", "!rollback prod shop", "= dev=2 stage=2 prod=2,shop=1", "!release prod shop", "= dev=2 stage=2 prod=2"},
 		"promoted by hand": {
 			"!hold prod shop", "shop next", "hello next", "= dev=3 stage=3 prod=1,hello=3", "?promote prod shop", "lane shop is held in prod: because",
+			"unreadable prod", "?promote prod shop", "cannot be understood", "readable prod",
 			"!force prod shop 2", "= dev=3 stage=3 prod=3", "?promote prod shop 1", "is older than",
 		},
 		"refused": {
@@ -87,6 +88,8 @@ func TestLaneActions(t *testing.T) {
 					if _, err := w.laneAction(d, names, text); !errors.As(err, &refused) || !strings.Contains(refused.Reason, steps[i]) {
 						t.Fatalf("%s: %v, want %s", text, err, steps[i])
 					}
+				case lane == "unreadable", lane == "readable":
+					w.commitNow(branch, lane, map[string]string{".fairlead/approval.yaml": map[string]string{"unreadable": "apiVersion: fairlead.io/v1alpha1\nkind: Approval\nspec: 1\n"}[lane]})
 				case lane == "both":
 					names[w.commitNow("main", "both", map[string]string{laneFile("hello"): laneWorkload("hello", branch), laneFile("shop"): laneWorkload("shop", branch)})] = "2"
 				case lane == "platform":
