@@ -394,20 +394,6 @@ func readChain(chain status.Chain, s status.Stage, commit string) (state, reason
 	return state, reason
 }
 
-// hasCommit reports whether a stage, or a lane of it, has a commit. It accepts short ids.
-func hasCommit(s status.Stage, commit string) bool {
-	return s.Commit != "" && strings.HasPrefix(s.Commit, commit) || slices.ContainsFunc(s.Lanes, func(l status.Lane) bool { return l.Commit != "" && strings.HasPrefix(l.Commit, commit) })
-}
-
-// findWaitingLane returns the lane of a stage that waits for a commit; the zero value for none.
-func findWaitingLane(s status.Stage, commit string) status.Lane {
-	i := slices.IndexFunc(s.Lanes, func(l status.Lane) bool { return l.Next != "" && strings.HasPrefix(l.Next, commit) })
-	if i < 0 {
-		return status.Lane{}
-	}
-	return s.Lanes[i]
-}
-
 func readStage(s status.Stage, commit string) (state, reason string) {
 	switch {
 	case !hasCommit(s, commit):
@@ -416,6 +402,8 @@ func readStage(s status.Stage, commit string) (state, reason string) {
 			reason += "; next: " + next
 		}
 		return isWaiting, reason
+	case s.Proof.Status == gate.Fail && !strings.HasPrefix(s.Commit, commit):
+		return readLanes(s, commit)
 	case s.Proof.Status == gate.Fail:
 		return hasFailed, s.Proof.Reason
 	case s.Proof.Status == gate.Pass || !s.Deployed.IsZero():

@@ -163,6 +163,20 @@ func TestReadLanes(t *testing.T) {
 			t.Errorf("%s: %s, %q", commit, state, reason)
 		}
 	}
+	failed := chain.Stages[1]
+	failed.Proof = gate.Verdict{Status: gate.Fail, Reason: "hello is broken"}
+	for lane, want := range map[status.Lane]string{
+		{}:                              hasFailed + " hello is broken",
+		{State: status.StageVerified}:   hasDeployed + " Deployed",
+		{State: status.StageRollingOut}: isWaiting + " lane shop: rolling-out",
+		{State: status.StageFailed, Failure: "shop is broken"}: hasFailed + " shop is broken",
+	} {
+		lane.Name, lane.Commit = "shop", "ccccccc3"
+		failed.Lanes = []status.Lane{lane}
+		if state, reason := readChain(chain, failed, "ccccccc3"); state+" "+reason != want {
+			t.Errorf("%+v: %s %s, want %s", lane, state, reason, want)
+		}
+	}
 }
 
 // TestOvertaken: what has come to its end meanwhile counts, and a newer commit ends the

@@ -11,9 +11,11 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -377,4 +379,33 @@ func TestLanesByEvents(t *testing.T) {
 	d.settle("dev")
 	advance(rollout.Failed, strings.Replace(failed, "failed early due to stalled resources", "timeout waiting for", 1))
 	w.wantBases(names, "dev=4 stage=1,shop=4 prod=1,shop=4")
+}
+
+// TestLanesOfFailedEnvironment: while an environment fails as a whole, the commit of a lane there is deployed, or fails, as its own
+// objects are.
+func TestLanesOfFailedEnvironment(t *testing.T) {
+	w, d, names := lanesWorld(t, "{each: workloads/*}")
+	w.changeLane(names, "hello", "bad")
+	shop := w.changeLane(names, "shop", "next")
+	for !strings.Contains(gittest.Show(t, w.server.Dir("out"), "prod", "cloud/shop-web/reconciler.yaml"), `branch: "next"`) {
+		d.pass(time.Minute)
+		d.runsWell("dev", "stage")
+	}
+	for _, c := range []struct {
+		said  forge.Outcome // of shop
+		state status.StageState
+	}{{forge.Success, status.StageVerified}, {forge.Failure, status.StageFailed}} {
+		w.says("prod", "kustomization/hello-web/1", forge.Failure, "the disk is full")
+		w.says("prod", "kustomization/shop-web/1", c.said, "as it is")
+		w.says("prod", "kustomization/apps/1", forge.Failure, "")
+		d.pass(time.Minute)
+		d.pass(time.Minute)
+		s := d.stage("prod")
+		if l := s.FindLane("shop"); s.Proof.Status != gate.Fail || l.Commit != shop || l.State != c.state {
+			t.Errorf("prod is %+v", s)
+		}
+		if said := w.statuses(shop); !slices.ContainsFunc(said, func(s forge.CommitStatus) bool { return s.Context == "prod environment" && s.Outcome == c.said }) {
+			t.Errorf("want %s of %+v", c.said, said)
+		}
+	}
 }

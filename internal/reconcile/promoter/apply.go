@@ -144,7 +144,6 @@ func recordMessage(spec model.Stage, subjectOf func(commit string) string, d pro
 	return b.String()
 }
 
-// promotedText returns what is promoted: a commit, or a lane and its version, and how many more.
 func promotedText(commit string, moving []lane.Decision) string {
 	if len(moving) == 0 {
 		return text.ShortCommit(commit)
@@ -354,7 +353,6 @@ func recordBody(environment, subject, commits string, d promote.Decision) string
 	return b.String()
 }
 
-// approvalGates returns the names of the gates that wait for approvals.
 func (s *stageState) approvalGates() []string {
 	var names []string
 	for i, spec := range s.spec.Gates {

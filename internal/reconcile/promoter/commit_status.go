@@ -107,24 +107,65 @@ func reportLaneCommits(ctx context.Context, m *Promoter, s *stageState) error {
 	case s.stage.Merged:
 		want = deployingStatus
 	}
-	want.Context = DeployContext(s.spec.Name)
-	reported := want.Description + " " + s.stage.PromotedAt.String()
 	commits := slices.Sorted(maps.Values(s.lanes))
 	for _, commit := range slices.Compact(commits) {
-		if s.memory.laneStatuses[commit] == reported {
-			continue
-		}
-		said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
-		if err != nil {
+		if err := reportLaneCommit(ctx, m, s, commit, want); err != nil {
 			return err
 		}
-		if err := setStatus(ctx, m, s, commit, said, want, s.stage.PromotedAt); err != nil {
+	}
+	return nil
+}
+
+func reportLaneCommit(ctx context.Context, m *Promoter, s *stageState, commit string, want forge.Status) error {
+	reported := string(want.Outcome) + " " + s.stage.PromotedAt.String() // the reason of a failure changes with each report
+	if want.Outcome == forge.Pending {
+		reported = want.Description + " " + reported
+	}
+	if s.memory.laneStatuses[commit] == reported {
+		return nil
+	}
+	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
+	if err != nil {
+		return err
+	}
+	want.Context = DeployContext(s.spec.Name)
+	if err := setStatus(ctx, m, s, commit, said, want, s.stage.PromotedAt); err != nil {
+		return err
+	}
+	if s.memory.laneStatuses == nil {
+		s.memory.laneStatuses = map[string]string{}
+	}
+	s.memory.laneStatuses[commit] = reported
+	return nil
+}
+
+// judgeLanes finds out how far lanes are in an environment that has failed as a whole, and reports it on their commits.
+func (e *laneDecider) judgeLanes(ctx context.Context, s *stageState) error {
+	s.laneProofs = map[string]gate.Verdict{}
+	byCommit := map[string][]gate.Verdict{}
+	for _, name := range slices.Sorted(maps.Keys(s.lanes)) {
+		v, known := e.evaluateProof(ctx, s.spec.Name, name)
+		if !known {
+			v = gate.Verdict{Gate: "proof", Status: gate.Wait}
+		}
+		s.laneProofs[name] = v
+		byCommit[s.lanes[name]] = append(byCommit[s.lanes[name]], v)
+	}
+	if !e.promoter.mayWrite() {
+		return nil
+	}
+	for _, commit := range slices.Sorted(maps.Keys(byCommit)) {
+		want := deployingStatus
+		switch v := gate.CombineVerdicts("proof", byCommit[commit]); v.Status {
+		case gate.Pass:
+			want = deployedStatus
+		case gate.Fail:
+			want = failedStatus
+			want.Description = text.Limit(want.Description+": "+text.CleanLine(v.Reason), maxDescription)
+		}
+		if err := reportLaneCommit(ctx, e.promoter, s, commit, want); err != nil {
 			return err
 		}
-		if s.memory.laneStatuses == nil {
-			s.memory.laneStatuses = map[string]string{}
-		}
-		s.memory.laneStatuses[commit] = reported
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// statusOf returns a status with its context.
 func statusOf(s forge.Status, context string) forge.Status {
 	s.Context = context
 	return s

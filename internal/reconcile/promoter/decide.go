@@ -40,7 +40,6 @@ func (m *Promoter) decideStages(ctx context.Context, policy Policy, all []*stage
 	return decisions, m.decideLanes(ctx, policy, all, h, decisions)
 }
 
-// evaluateGates returns whether a commit may enter an environment: as a whole, or with one lane only.
 func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to, lane string) (gate.Verdict, error) {
 	f, err := m.readCandidateFacts(ctx, s, to, lane)
 	if err != nil {
@@ -51,7 +50,6 @@ func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to, lane st
 	return gate.CombineVerdicts("gates", append([]gate.Verdict{gate.EvaluateFreezes(f)}, gates.Parts...)), nil
 }
 
-// readCandidateFacts returns the facts about a commit that an environment may get.
 func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to, lane string) (gate.Facts, error) {
 	f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: to, Freezes: s.base.Progress.Freezes}
 	if len(s.enterGates.Gates) == 0 {

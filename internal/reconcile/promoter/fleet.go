@@ -50,7 +50,6 @@ type Ledger interface {
 	Since() time.Time
 }
 
-// findFleet returns how the clusters of an environment stand to the head of its output.
 func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollout.Fleet {
 	switch {
 	case m.options.Ledger == nil:

@@ -62,7 +62,6 @@ func (m *Promoter) countClusters(name string, e Environment) error {
 	return nil
 }
 
-// findMergeTime returns when the output at the head of a branch was merged.
 func (m *Promoter) findMergeTime(environment string, mirror *git.Repository, output outputLocation) (time.Time, error) {
 	known := &m.memoryOf(environment).merged
 	if known.head != output.head {

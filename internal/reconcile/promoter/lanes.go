@@ -105,8 +105,10 @@ func (m *Promoter) decideLanes(ctx context.Context, policy Policy, all []*stageS
 	var e *laneDecider
 	for i, s := range all {
 		d := &decisions[i]
+		fails := len(s.lanes) > 0 && s.stage.Proof.Status == gate.Fail && !s.stage.External
 		has := d.State == promote.Current && s.stage.Commit == line.Head() && len(s.lanes) == 0
-		if has || d.State == promote.Held || d.State == promote.Stopped || d.State == promote.Promotes && len(s.laneHolds) == 0 || !s.movesByLanes() {
+		stays := has || d.State == promote.Held || d.State == promote.Stopped || d.State == promote.Promotes && len(s.laneHolds) == 0
+		if stays && !fails || !s.movesByLanes() {
 			continue
 		}
 		if e == nil {
@@ -115,6 +117,15 @@ func (m *Promoter) decideLanes(ctx context.Context, policy Policy, all []*stageS
 			if err != nil {
 				return err
 			}
+		}
+		if fails {
+			err := m.runIsolated("look at the lanes", s, func() error { return e.judgeLanes(ctx, s) })
+			if err != nil {
+				s.recordError(err)
+			}
+		}
+		if stays {
+			continue
 		}
 		held := e.findHeldLane(s, d.Candidate)
 		if d.State == promote.Promotes && held == "" {

@@ -117,7 +117,6 @@ func (m *Promoter) reportPastStage(s *stageState, history promote.Line, merged b
 	return stage
 }
 
-// reportLanes returns the lanes that have commits of their own, wait or are held.
 func (s *stageState) reportLanes() []status.Lane {
 	lanes := map[string]status.Lane{}
 	for name, commit := range s.lanes {
@@ -134,6 +133,15 @@ func (s *stageState) reportLanes() []status.Lane {
 			}
 			lanes[d.Lane] = l
 		}
+	}
+	states := map[gate.Status]status.StageState{gate.Pass: status.StageVerified, gate.Wait: status.StageRollingOut, gate.Fail: status.StageFailed}
+	for name, v := range s.laneProofs {
+		l := lanes[name]
+		l.State = states[v.Status]
+		if v.Status == gate.Fail {
+			l.Failure = v.Reason
+		}
+		lanes[name] = l
 	}
 	var all []status.Lane
 	for _, name := range slices.Sorted(maps.Keys(lanes)) {
@@ -211,7 +219,6 @@ func listGroups(listed []*model.ListedCluster) map[string]string {
 	return groups
 }
 
-// reportTurn returns the report of how an environment got a commit.
 func reportTurn(e history.Entry) status.Turn {
 	return status.Turn{Commit: e.To, From: e.From, RolledBack: e.Action == history.RollbackAction, When: e.Time, Who: e.Who, Reason: e.Reason, Forced: e.Forced, Unmerged: e.Unmerged}
 }

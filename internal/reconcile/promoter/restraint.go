@@ -151,7 +151,6 @@ func (m *Promoter) findHolds(base source.Base, branch source.Branch, environment
 	return all, err
 }
 
-// findLaneHolds returns why lanes of an environment are held, by lane.
 func findLaneHolds(branch source.Branch, environment string) (map[string]string, error) {
 	held := map[string]string{}
 	for _, h := range branch.Progress.LaneHolds {

@@ -58,9 +58,10 @@ type stageState struct {
 	// rejected is the id of the advance that is to be taken back; "" for none.
 	rejected string
 
-	laneReport *lane.Report      // what its lanes may do; nil if it moves as a whole
-	next       *lane.Composition // what it gets if its lanes move by themselves; nil if it moves as a whole
-	written    *model.Lanes      // of the Promotion, if next is not nil
+	laneProofs map[string]gate.Verdict // of its lanes, where it has failed as a whole
+	laneReport *lane.Report            // what its lanes may do; nil if it moves as a whole
+	next       *lane.Composition       // what it gets if its lanes move by themselves; nil if it moves as a whole
+	written    *model.Lanes            // of the Promotion, if next is not nil
 
 	enterGates, running, soaking gate.Set
 	candidate                    candidateCommits // of the commit that was asked about last

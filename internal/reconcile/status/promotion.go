@@ -146,6 +146,9 @@ type Lane struct {
 	Name string `json:"name"`
 	// Commit is the commit of the base that the environment has of the lane; "" if it is that of the environment.
 	Commit string `json:"commit,omitempty"`
+	// State is how far Commit is there, if the environment has failed as a whole, and Failure why it failed itself.
+	State   StageState `json:"state,omitempty"`
+	Failure string     `json:"failure,omitempty"`
 	// Next is the commit that the lane gets or waits for, Waiting the number of its versions up to that, and Reason why.
 	Next    string `json:"next,omitempty"`
 	Waiting int    `json:"waiting,omitempty"`

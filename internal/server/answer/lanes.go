@@ -38,7 +38,9 @@ func listLanes(s Source) []LaneRow {
 		}
 		lanes = append(lanes, l)
 	}
-	isUrgent := func(p LanePlace) bool { return p.State.Tone == Waiting || p.State.Tone == Stopped }
+	isUrgent := func(p LanePlace) bool {
+		return p.State.Tone == Waiting || p.State.Tone == Stopped || p.State.Tone == Bad
+	}
 	slices.SortStableFunc(lanes, func(a, b LaneRow) int {
 		return compareFlags(slices.ContainsFunc(a.Environments, isUrgent), slices.ContainsFunc(b.Environments, isUrgent))
 	})
@@ -69,6 +71,8 @@ func newLanePlace(s Source, stage status.Stage, l status.Lane) LanePlace {
 		Next: s.describeCommit(l.Next), Waiting: l.Waiting, Reason: l.Reason, Hold: l.Hold,
 	}
 	switch {
+	case l.State == status.StageFailed:
+		p.State, p.Reason = State{Bad, string(l.State)}, cmp.Or(l.Failure, l.Reason)
 	case l.Hold != "":
 		p.State = State{Stopped, string(status.StageHeld)}
 	case l.Reason != "":

@@ -78,6 +78,8 @@ func formatStageLanes(s status.Stage) string {
 // formatLaneStop returns what a lane waits for in an environment; "" if it does not wait.
 func formatLaneStop(l status.Lane, environment string) string {
 	switch {
+	case l.Failure != "":
+		return fmt.Sprintf("failed in %s: %s", environment, l.Failure)
 	case l.Waiting > 1 && l.Reason != "":
 		return fmt.Sprintf("%d versions wait in %s: %s", l.Waiting, environment, l.Reason)
 	case l.Reason != "":

@@ -155,7 +155,7 @@ func TestLanesOfEnvironments(t *testing.T) {
 	h := open(withParts())
 	for address, parts := range map[string][]string{
 		"/":                   {`<th scope="row"><bdi>hello</bdi></th>`, "and 2 versions in all", "test has not verified it", "held", "the sale"},
-		"/environments/stage": {`<strong><bdi>hello</bdi></strong>`, "and 2 versions in all", "test has not verified it", "the sale"},
+		"/environments/stage": {`<strong><bdi>hello</bdi></strong>`, "and 2 versions in all", "test has not verified it", "the sale", "the till is full"},
 		"/commits/" + c4:      {`id="lanes">Lanes: <bdi>hello</bdi>`, "lane hello waits: test has not verified it"},
 		"/commits/" + c3:      {"has it by its lanes"},
 	} {
