@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/git/sign"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -26,8 +27,10 @@ type Plan struct {
 	Result
 	// Repo is the repository of the branch, and Head the commit of it that the action was decided on.
 	Repo, Head string
-	// Current is the commit of the base that the environment has.
+	// Current is the commit of the base that the environment has, or has of the lane, and Next what it is rendered from then: of an
+	// action on one lane, zero unless it moves that.
 	Current string
+	Next    source.Revisions
 	// Held are the reasons why the environment is held.
 	Held []string
 	// Had are the commits that a released environment had, as far back as its record is read.
@@ -48,7 +51,13 @@ type FileEdit struct {
 }
 
 func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
-	p := Plan{Result: r, Repo: giturl.Redact(repo), Head: head, Message: c.commitMessage()}
+	p := Plan{Result: r, Repo: giturl.Redact(repo), Head: head, Message: c.commitMessage(), Next: source.Revisions{Base: c.to}}
+	if c.lane != "" {
+		p.Next = source.Revisions{Base: c.base.Platform}
+		if lanes := promoter.DefinedLanes(v.base); lanes != nil {
+			p.Next.Lanes = source.Lanes{Partition: lane.NewPartition(*lanes), Commits: c.base.Lanes}
+		}
+	}
 	from := v.base.Repo
 	if v.branch.Repo != nil {
 		from = v.branch.Repo
@@ -56,6 +65,9 @@ func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 		p.Current, err = v.currentCommit()
 		if err != nil {
 			return p, err
+		}
+		if c.lane != "" {
+			p.Current = c.from
 		}
 		if c.action == releaseAction {
 			p.Had, err = v.previousCommits()
@@ -128,9 +140,9 @@ func (d *Session) ListPrevious(ctx context.Context, environment string, limit in
 // after another one; from "" is an environment without a commit. What clusters have before is what the output
 // branch has, whatever the first commit is rendered to: it may not be merged, and stacks that are torn down or
 // stopped are only there. Without an output branch, it is what that is rendered to.
-func (d *Session) CompareCommits(ctx context.Context, environment, from, to string) (impact.Report, error) {
+func (d *Session) CompareCommits(ctx context.Context, environment, from string, to source.Revisions) (impact.Report, error) {
 	var cache output.Cache
-	after, err := d.renderCommit(ctx, environment, to, &cache)
+	after, err := d.renderBase(ctx, environment, to, &cache)
 	if err != nil {
 		return impact.Report{}, err
 	}
@@ -147,7 +159,7 @@ func (d *Session) CompareCommits(ctx context.Context, environment, from, to stri
 	}
 	before := source.Rendered{}
 	if from != "" {
-		before, err = d.renderCommit(ctx, environment, from, &cache)
+		before, err = d.renderBase(ctx, environment, source.Revisions{Base: from}, &cache)
 		if err != nil && head == "" {
 			return impact.Report{}, err
 		}
@@ -160,14 +172,14 @@ func (d *Session) CompareCommits(ctx context.Context, environment, from, to stri
 	})
 }
 
-// renderCommit renders an environment with a commit of the base; that something stops it is an error.
-func (d *Session) renderCommit(ctx context.Context, environment, commit string, cache *output.Cache) (source.Rendered, error) {
-	r, err := d.source.Render(ctx, environment, source.Revisions{Base: commit}, cache)
+// renderBase renders an environment with a base; that something stops it is an error.
+func (d *Session) renderBase(ctx context.Context, environment string, at source.Revisions, cache *output.Cache) (source.Rendered, error) {
+	r, err := d.source.Render(ctx, environment, at, cache)
 	if err != nil {
-		return r, fmt.Errorf("render %s with %s: %w", environment, text.ShortCommit(commit), err)
+		return r, fmt.Errorf("render %s with %s: %w", environment, text.ShortCommit(at.Base), err)
 	}
 	if p, stops := r.Problems.FirstStopping(); stops {
-		return source.Rendered{}, problem.Refusef("", "%s cannot be rendered with %s: %s", environment, text.ShortCommit(commit), p)
+		return source.Rendered{}, problem.Refusef("", "%s cannot be rendered with %s: %s", environment, text.ShortCommit(at.Base), p)
 	}
 	return r, nil
 }

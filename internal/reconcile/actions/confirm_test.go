@@ -3,6 +3,8 @@ package actions_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // TestCompareCommits: a commit is compared with what clusters have, and not with what another one is rendered to.
@@ -23,7 +25,7 @@ func TestCompareCommits(t *testing.T) {
 	}
 	d := w.open(w.options())
 	for env, want := range map[string]string{"stage": "REMOVE cluster type cloud with shop-web; update the promoted commit", "dev": "no change"} {
-		report, err := d.CompareCommits(t.Context(), env, w.base[0], w.base[1])
+		report, err := d.CompareCommits(t.Context(), env, w.base[0], source.Revisions{Base: w.base[1]})
 		if err != nil {
 			t.Fatal(err)
 		}

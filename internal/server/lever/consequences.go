@@ -28,7 +28,7 @@ func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
 		Lever: q.Lever, Environment: q.Environment, Fields: map[string][]string{}, Question: question(q), Effects: []string{}, NeedsReason: q.needsReason(),
 		Reason: q.Reason, Author: fmt.Sprintf("%s <%s>", who.Name, who.Email), Command: commandLine(q),
 	}
-	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope, "name": q.Name, "from": q.From, "to": q.To, "env": q.Environment, "stack": q.Stack, "component": q.Component, "inputs": q.Inputs, "digest": q.Digest} {
+	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope, "lane": q.Lane, "name": q.Name, "from": q.From, "to": q.To, "env": q.Environment, "stack": q.Stack, "component": q.Component, "inputs": q.Inputs, "digest": q.Digest} {
 		if value != "" {
 			l.Fields[name] = []string{value}
 		}
@@ -94,6 +94,9 @@ func commandLine(q Request) string {
 	default:
 		words = append(words, q.Commit)
 	}
+	if q.Lane != "" {
+		words = append(words, "--lane", text.QuoteShell(q.Lane))
+	}
 	if q.Scope != "" {
 		words = append(words, "--scope", q.Scope)
 	}
@@ -124,8 +127,8 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 	if p.Current != "" && p.Current != p.To {
 		l.From = source.Commit(p.Current)
 	}
-	if l.To != nil && p.Current != p.To && q.Environment != "" {
-		report, err := d.CompareCommits(ctx, q.Environment, p.Current, p.To)
+	if l.To != nil && p.Current != p.To && q.Environment != "" && p.Next.Base != "" {
+		report, err := d.CompareCommits(ctx, q.Environment, p.Current, p.Next)
 		if err != nil {
 			l.Unknown = answer.CleanText(err.Error())
 		} else {
@@ -169,6 +172,9 @@ func digestLever(who *session.Person, q Request, l answer.Lever) string {
 }
 
 func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Chain) []string {
+	if q.Lane != "" {
+		return findLaneEffects(q, p, stage, chain)
+	}
 	e := q.Environment
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -230,6 +236,39 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 		}
 		add("%s is then held until somebody releases it.", e)
 		all = append(all, describeDownstream(e, chain)...)
+	}
+	return all
+}
+
+// findLaneEffects returns what an action on one lane leads to.
+func findLaneEffects(q Request, p actions.Plan, stage status.Stage, chain status.Chain) (all []string) {
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	l := stage.FindLane(q.Lane)
+	switch q.Lever {
+	case Hold:
+		add("Lane %s keeps its commit in %s until somebody releases it. Other lanes are promoted without what changes it.", q.Lane, q.Environment)
+		if l.Next != "" {
+			add("Waits behind it: %s.", nameCommit(chain, l.Next))
+		}
+	case Release:
+		if l.Hold != "" {
+			add("It was held because: %s", l.Hold)
+		}
+		if l.Next != "" {
+			add("Comes then: %s.", nameCommit(chain, l.Next))
+		}
+	case Approve:
+		for _, a := range p.Approvals {
+			add("Approved already by %s.", a.Approver)
+		}
+	case Promote:
+		for _, objection := range p.Forced {
+			add("Overrides: %s.", objection)
+		}
+		add("Only files of lane %s change: all else keeps its commit in %s.", q.Lane, q.Environment)
+	case Rollback:
+		add("%s is no longer treated as verified in %s for lane %s.", nameCommit(chain, p.Current), q.Environment, q.Lane)
+		add("Lane %s is then held in %s until somebody releases it.", q.Lane, q.Environment)
 	}
 	return all
 }

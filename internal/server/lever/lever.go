@@ -91,6 +91,7 @@ type Request struct {
 	// of removals. "" means the next, previous or waiting one.
 	Commit string
 	Scope  string // of a hold or freeze
+	Lane   string // that the action is about alone; "" for the whole environment
 	Reason string
 	// Name is a freeze's name. Environments, From and To are for a new one: none means
 	// all, and "" means now or no end.
@@ -119,7 +120,7 @@ func refuseMoved() error {
 
 var errPreviewed = errors.New("only a preview")
 
-const maxReason = 1000
+const maxReason, maxLane = 1000, 253
 
 func (q Request) check() error {
 	refuse := func(sentence, hint string) error {
@@ -134,6 +135,8 @@ func (q Request) check() error {
 		return refuse("the commit is not an id", "write 4 or more of its hexadecimal digits")
 	case q.Scope != "" && q.Scope != "output" && q.Scope != "promotion":
 		return refuse("there is no such scope", "write output or promotion")
+	case q.Lane != "" && (!slices.Contains(Names(), q.Lever) || q.Scope != "" || len(q.Lane) > maxLane):
+		return refuse("the action cannot be about a lane", "leave out lane; "+strings.Join(Names(), ", ")+" can, without a scope")
 	case len(q.Reason) > maxReason:
 		return refuse("the reason is too long", "write 1000 characters at most")
 	case q.isStack():
@@ -244,6 +247,7 @@ func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) 
 		return shown, err
 	}
 	switch {
+	case q.Lane != "": // the choices are whole commits
 	case q.Lever == Rollback:
 		o.addChoices(ctx, d, &shown)
 	case q.Commit == "" && shown.Refusal != "" && (q.Lever == Approve || q.Lever == Promote):
@@ -444,14 +448,20 @@ func (o *Operator) run(ctx context.Context, d *actions.Session, q Request) (acti
 		}
 		return d.Acknowledge(ctx, q.Environment, change, q.Reason)
 	case Approve:
-		return d.Approve(ctx, actions.Approval{Environment: q.Environment, Commit: q.Commit, Reason: q.Reason, Report: &chain})
+		return d.Approve(ctx, actions.Approval{Environment: q.Environment, Lane: q.Lane, Commit: q.Commit, Reason: q.Reason, Report: &chain})
 	case Promote:
-		return d.Promote(ctx, actions.Promotion{Environment: q.Environment, Commit: q.Commit, Reason: q.Reason, Force: q.Force, Report: &chain})
+		return d.Promote(ctx, actions.Promotion{Environment: q.Environment, Lane: q.Lane, Commit: q.Commit, Reason: q.Reason, Force: q.Force, Report: &chain})
 	case Hold:
+		if q.Lane != "" {
+			return actions.HoldLane(ctx, d, q.Environment, q.Lane, q.Reason)
+		}
 		return d.Hold(ctx, q.Environment, q.Reason, q.Scope)
 	case Release:
+		if q.Lane != "" {
+			return actions.ReleaseLane(ctx, d, q.Environment, q.Lane, q.Reason)
+		}
 		return d.Release(ctx, q.Environment, q.Reason)
 	default:
-		return d.Rollback(ctx, actions.Rollback{Environment: q.Environment, To: q.Commit, Reason: q.Reason})
+		return d.Rollback(ctx, actions.Rollback{Environment: q.Environment, Lane: q.Lane, To: q.Commit, Reason: q.Reason})
 	}
 }

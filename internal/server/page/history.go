@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -156,12 +155,4 @@ func actionText(action string) string {
 		return word
 	}
 	return action
-}
-
-// laneNames returns "lane a and 2 more".
-func laneNames(names []string) string {
-	if more := len(names) - 1; more > 0 {
-		return fmt.Sprintf("lane %s and %d more", names[0], more)
-	}
-	return "lane " + names[0]
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // seenOf returns what a person has seen who looks at an action.
@@ -79,5 +80,51 @@ func TestLeversAreGuarded(t *testing.T) {
 	h.ServeHTTP(foreign, r)
 	if foreign.Code != http.StatusForbidden {
 		t.Errorf("an image of another site gets %d", foreign.Code)
+	}
+}
+
+// TestLaneLevers: an action on one lane is shown with what follows and with its command, is done as it was seen, and one that cannot be
+// about a lane is refused.
+func TestLaneLevers(t *testing.T) {
+	server := gittest.ServeGit(t)
+	server.Create("cp")
+	work := server.Work(t, "cp")
+	work.Switch("main")
+	for _, name := range []string{"dev", "stage"} {
+		work.Write(".environments/"+name+".yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nmetadata: {name: "+name+"}\nspec: {controlPlane: {repo: \""+server.URL("cp")+"\", branch: "+name+", path: .}}\n")
+	}
+	work.Write(".fairlead/promotion.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: fleet}\nspec: {lanes: {each: workloads/*}, environments: [{name: dev}, {name: stage, after: [dev]}]}\n")
+	work.Write("workloads/shop.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: shop}\nspec: {deploymentTargets: []}\n")
+	work.Commit("first")
+	work.Push("main")
+	head := gittest.Git(t, server.Dir("cp"), "rev-parse", "main")
+	for _, name := range []string{"dev", "stage"} {
+		work.Switch(name)
+		work.Write("base-repo.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: BaseRepo\nmetadata: {name: base}\nspec: {repo: \""+server.URL("cp")+"\", branch: main, path: ., commit: "+head+"}\n")
+		work.Commit(name)
+		work.Push(name)
+	}
+	h := New(Options{Store: fleet(), People: newPeople(server.URL("cp"), t.TempDir()), Now: func() time.Time { return noon }})
+	look := func(target string) *httptest.ResponseRecorder {
+		return askPerson(h, "alice", "sre", http.MethodGet, api+"/levers/"+target, "", "")
+	}
+	if w := look("freeze?name=sale&lane=shop"); w.Code != http.StatusBadRequest {
+		t.Errorf("a freeze of a lane: %d %s", w.Code, w.Body)
+	}
+	if w := look("hold?env=stage&lane=shoop"); !strings.Contains(w.Body.String(), "there is no lane shoop") {
+		t.Errorf("an unknown lane: %d %s", w.Code, w.Body)
+	}
+	for _, c := range []struct{ lever, effect string }{{"hold", "Lane shop keeps its commit in stage"}, {"release", ""}} {
+		w := look(c.lever + "?env=stage&lane=shop")
+		var l answer.Lever
+		if err := json.Unmarshal(w.Body.Bytes(), &l); err != nil || l.Command != "fairlead "+c.lever+" stage --lane shop --reason TEXT" || !strings.HasPrefix(strings.Join(l.Effects, " "), c.effect) {
+			t.Fatalf("%s: %v, %s", c.lever, err, w.Body)
+		}
+		form := url.Values{"env": {"stage"}, "lane": {"shop"}, "reason": {"a test"}, "seen": {l.Seen}}
+		w = askPerson(h, "alice", "sre", http.MethodPost, "/levers/"+c.lever, "application/x-www-form-urlencoded", form.Encode())
+		files := gittest.Files(t, server.Dir("cp"), gittest.Git(t, server.Dir("cp"), "rev-parse", "stage"))
+		if isHeld := files[".fairlead/holds/lane-shop.yaml"] != ""; w.Code != http.StatusSeeOther || isHeld != (c.lever == "hold") {
+			t.Errorf("%s: %d, held: %t\n%s", c.lever, w.Code, isHeld, w.Body)
+		}
 	}
 }

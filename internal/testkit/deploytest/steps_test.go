@@ -127,7 +127,7 @@ func TestPromoteSteps(t *testing.T) {
 	inputs := func(commit, pull string) map[string]string {
 		return map[string]string{
 			"inputs.environment": "dev", "inputs.commit || inputs.promoted_commit_id": commit, "inputs.reason": "the \"release\" of $(May)",
-			"inputs.pull-request": pull, "inputs.force": "false", "inputs.url": "",
+			"inputs.pull-request": pull, "inputs.force": "false", "inputs.url": "", "inputs.lane": "",
 		}
 	}
 	before := s.branch(plane, "dev")

@@ -1,0 +1,33 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+)
+
+// laneNames returns "lane a and 2 more".
+func laneNames(names []string) string {
+	if more := len(names) - 1; more > 0 {
+		return fmt.Sprintf("lane %s and %d more", names[0], more)
+	}
+	return "lane " + names[0]
+}
+
+// laneLevers returns what the reader may do to one lane.
+func laneLevers(all []LeverLink, p answer.LanePlace) (may []LeverLink) {
+	useful := []string{"hold", "rollback"}
+	if p.Hold != "" {
+		useful = []string{"release", "promote"}
+	}
+	if p.Next != nil {
+		useful = append(useful, "approve")
+	}
+	for _, l := range all {
+		if l.Allowed && slices.Contains(useful, l.Lever) {
+			may = append(may, l)
+		}
+	}
+	return may
+}
