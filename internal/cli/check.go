@@ -289,7 +289,6 @@ func (k *checkCommand) problemsText(r checkReport) string {
 	return k.groupsText(all[:stops], len(r.Environments)) + k.groupsText(all[stops:], len(r.Environments)) + folded
 }
 
-// groupsText returns the problems that all environments have, then those of some.
 func (k *checkCommand) groupsText(problems []display.EnvironmentProblem, environments int) string {
 	var shared problem.List
 	some := map[string]problem.List{}

@@ -75,7 +75,6 @@ func (d daemonClient) simulate(ctx context.Context, revision string) (arrivals [
 	return arrivals, err
 }
 
-// askCycle asks a daemon what it answers from its last cycle, and reports whether it was found.
 func (d daemonClient) askCycle(ctx context.Context, path string, into any) (found bool, err error) {
 	address := d.pageURL() + path
 	var refused struct {

@@ -7,14 +7,16 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/gitname"
 	"github.com/fairlead-io/fairlead/internal/controlplane/inventory"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
 const defaultInventoryEvery = 10 * time.Minute
 
-// Inventory is what the ClusterList of an environment follows: objects of an API server, or files in Git.
+// Inventory is what the ClusterList of an environment follows: objects of an API server, or files in Git; or what the
+// Placements have decided that its policies follow.
 type Inventory struct {
 	Environment string `yaml:"environment" required:"environment: prod"`
-	// Kind is one of [inventory.SourceKinds].
+	// Kind is one of [inventory.SourceKinds], or PlacementDecision.
 	Kind string `yaml:"kind"`
 	// Kubeconfig is an absolute path; "" for the cluster that Fairlead is a pod of.
 	Kubeconfig string `yaml:"kubeconfig"`
@@ -35,7 +37,7 @@ func checkInventories(c *checker, all []Inventory) {
 		if !c.isGiven(path + ".kind") {
 			n.Kind = inventory.Sources[0].Kind
 		}
-		c.checkOneOf(path+".kind", n.Kind, inventory.SourceKinds()...)
+		c.checkOneOf(path+".kind", n.Kind, append(inventory.SourceKinds(), model.PlacementDecisionKind)...)
 		if !c.isGiven(path + ".every") {
 			n.Every = defaultInventoryEvery
 		}
@@ -45,6 +47,9 @@ func checkInventories(c *checker, all []Inventory) {
 		}
 		if n.Folder == "" {
 			continue
+		}
+		if n.Kind == model.PlacementDecisionKind {
+			c.addProblem(path+".folder", "commit them below "+model.DecisionFolder, "PlacementDecisions in files need no inventory")
 		}
 		if err := gitname.CheckFolder(n.Folder); err != nil {
 			c.addProblem(path+".folder", "write a folder of the environment, as in inventory", "%v", err)

@@ -260,7 +260,6 @@ func dataWithBraces() *Mistake {
 	}
 }
 
-// dataAsTemplate is the mistake of data that would be executed.
 func dataAsTemplate() *Mistake {
 	return &Mistake{
 		Summary: "what a workload's repository wrote would become a part of the template, because the output is expanded again",

@@ -60,7 +60,6 @@ type boundUnit struct {
 	manifest *Manifest
 }
 
-// unitsOf returns the clusters of the manifest written at a path.
 func unitsOf(all []*Manifest, path string) []boundUnit {
 	var units []boundUnit
 	for _, m := range all {

@@ -22,7 +22,6 @@ const ActiveAnnotation = OwnGroup + "/active"
 
 func blueprintName(o *Object) string { return cmp.Or(o.Annotations[BlueprintAnnotation], o.Name) }
 
-// addUnknownBlueprint reports that the annotation of an object names no blueprint.
 func addUnknownBlueprint(o *Object, known []string, problems *problem.List) {
 	problems.Addf(o.Pos, o.Subject(), cmp.Or(problem.DidYouMean(o.Annotations[BlueprintAnnotation], known), "write it in the base, or remove the annotation "+BlueprintAnnotation),
 		"the base has no %s %s, which the annotation %s names", o.Kind, o.Annotations[BlueprintAnnotation], BlueprintAnnotation)

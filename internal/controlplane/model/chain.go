@@ -180,7 +180,6 @@ var (
 	earlyNames = []string{"dev", "test", "qa", "int", "stag", "stg", "uat", "preprod", "pre-prod", "canary"}
 )
 
-// chainFromFiles returns the chain of the environments in the order of their files.
 func chainFromFiles(known []string) (Chain, problem.List) {
 	var problems problem.List
 	c := Chain{Inferred: InferredFromFiles}

@@ -124,7 +124,6 @@ func (r *reader) blankOut(behind []byte, line int) {
 	}
 }
 
-// isBlank reports whether a line has nothing in it, or a comment.
 func isBlank(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == '#'

@@ -94,7 +94,6 @@ func findMark(metadata *yaml.Node) (mark string, kept bool) {
 	return "", false
 }
 
-// metadataText returns the text of a label or an annotation, and whether it is written.
 func metadataText(metadata *yaml.Node, in, key string) (text string, written bool) {
 	_, all := yamldoc.LookUpPair(metadata, in)
 	_, value := yamldoc.LookUpPair(all, key)

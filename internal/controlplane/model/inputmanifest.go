@@ -244,7 +244,6 @@ func (m *InputManifest) dropUnused() {
 	m.noteUnusedProviders(written)
 }
 
-// noteUnusedProviders notes which of the written providers are left out.
 func (m *InputManifest) noteUnusedProviders(written []claudie.Provider) {
 	for _, p := range written {
 		if m.Spec.FindProvider(p.Name) == nil {

@@ -43,7 +43,6 @@ const (
 	allowLast    = "allow"
 )
 
-// overrideLimits returns base with the limits of s in place of its own.
 func (s limitsSpec) overrideLimits(base Limits, pos problem.Pos, d *decoder) Limits {
 	base.Removals = d.parsePercent(pos, "limits.removals", s.Removals, base.Removals)
 	base.Changes = d.parsePercent(pos, "limits.changes", s.Changes, base.Changes)

@@ -239,7 +239,6 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// placedTypes returns the cluster types that the Placement of a policy has decided on.
 func (m *Model) placedTypes(p *Policy, all *placementObjects, problems *problem.List) []string {
 	decider, pos := p.Choice.Decider, p.Choice.Pos
 	pages := pagesOf(decider.Placement, all.pages)

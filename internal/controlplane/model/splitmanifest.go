@@ -65,7 +65,6 @@ func (m *InputManifest) NewEmptyPart(cluster string, providers []claudie.Provide
 	return p
 }
 
-// clonePart returns a copy of the manifest with the name of a part.
 func (m *InputManifest) clonePart(cluster string) *InputManifest {
 	p := *m
 	p.Name, p.Whole, p.UnusedProviders = m.PartName(cluster), m, slices.Clone(m.UnusedProviders)

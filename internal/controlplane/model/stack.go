@@ -413,7 +413,6 @@ func (s *Stacks) addUnreadTeam(l Layer) problem.List {
 	return problem.List{{Pos: u.Pos, Summary: l.Unread.Summary, Hint: l.Unread.Hint, Stack: u.Name()}}
 }
 
-// addKindProblem reports a kind that CloudKnit does not have.
 func addKindProblem(n *yaml.Node, h header, d *decoder) {
 	kinds := []string{"Environment", "Team", "Company"}
 	d.addProblem(n, problem.DidYouMean(h.kind, kinds), "kind %s is not known to CloudKnit: its kinds are Environment, Team and Company", h.kind)

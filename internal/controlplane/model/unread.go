@@ -162,7 +162,6 @@ func (r *reader) readTeam(n *yaml.Node, h header, d *decoder) *Team {
 	return &Team{o, spec, r.layer.Kind == Base}
 }
 
-// textFrom returns the text from the beginning of the piece that a line is in.
 func textFrom(text []byte, line int) []byte {
 	begin := 0
 	for at := 0; line > 1 && at < len(text); line-- {

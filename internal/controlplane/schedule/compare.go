@@ -103,7 +103,6 @@ func DescribeChanges(changes []Change) string {
 	return b.String()
 }
 
-// movesSince returns the moves from earlier places to those that a unit has.
 func (u *Unit) movesSince(m *model.Model, before []string) []Move {
 	var lost []Loss
 	for _, name := range before {

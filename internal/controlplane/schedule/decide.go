@@ -280,7 +280,6 @@ func (d *decider) hash(u *Unit, clusterType int) uint64 {
 	return h ^ h>>31
 }
 
-// keepPlaces finds what a unit keeps of the places that it had.
 func (d *decider) keepPlaces(u *Unit) {
 	s := u.state
 	var kept []int
@@ -337,7 +336,6 @@ func (d *decider) place(u *Unit, clusterType int, kept bool) {
 	d.noteAvoidance(u, clusterType)
 }
 
-// findShort returns a resource of which a cluster type has too little for a unit.
 func (d *decider) findShort(u *Unit, clusterType int) (resource int, short bool) {
 	if u.state.choice.Decider.Unenforced {
 		return 0, false

@@ -83,7 +83,6 @@ func (p *Plan) bestMoves(changes []Change, atMost int) []gainingMove {
 	return all[:atMost]
 }
 
-// withMoves returns the model with decisions in which moves are made.
 func withMoves(m *model.Model, moves []gainingMove) *model.Model {
 	c := m
 	for _, g := range moves {

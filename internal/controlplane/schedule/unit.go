@@ -85,7 +85,6 @@ func (u *Unit) hasTarget(target int) bool {
 	return found
 }
 
-// newUnits returns the units of a policy with a choice, without places.
 func newUnits(s *policyState, targets Set, m *model.Model) []*Unit {
 	byName := map[string]*Unit{}
 	s.units = make(map[int]*Unit, targets.Len())

@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// checkComponent reports what a component has that cannot be, or that Fairlead does not do.
 func (r *resolver) checkComponent(c *Component) {
 	s, line := c.Stack, c.StackComponent.Type.Line
 	for _, v := range c.Variables {

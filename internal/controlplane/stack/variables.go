@@ -191,7 +191,6 @@ func (r *resolver) parseOutputRef(c *Component, written model.Text) *OutputRef {
 	return &OutputRef{Stack: found[1], Component: found[2], Output: found[3], Index: found[4], Line: written.Line}
 }
 
-// checkOutputRef reports a reference to what is not there, or not before the component.
 func (r *resolver) checkOutputRef(c *Component, ref *OutputRef) {
 	s, from := c.Stack, c.Stack.FindComponent(ref.Component)
 	checkOutput(r, c, ref, s, from)

@@ -201,7 +201,6 @@ func settledVerdict(s Stage) gate.Verdict {
 	return v
 }
 
-// verdictReason returns the reason of a verdict, which may be empty.
 func verdictReason(v gate.Verdict) string { return cmp.Or(v.Reason, "nothing has been reported yet") }
 
 func (s Stage) hasProblems() bool {

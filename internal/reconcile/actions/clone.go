@@ -136,7 +136,6 @@ func (d *Session) FindStack(ctx context.Context, name string) (environment, stac
 	return "", "", problem.Refusef("name the environment too, and the stack as TEAM/STACK", "there are several stacks %s: %s", name, text.Join(found, " and "))
 }
 
-// loadSoundModel returns the model of an environment in which no problem stops a stack.
 func (d *Session) loadSoundModel(ctx context.Context, environment, stack string) (*model.Model, error) {
 	m, problems, err := d.source.LoadModel(ctx, environment, source.Revisions{})
 	if err != nil {

@@ -247,7 +247,6 @@ func (v *View) findWants(ctx context.Context, environment string) (wants ledgerd
 	return wants, err
 }
 
-// selectEnvironments returns the named environment, or all with clusters or outputs.
 func (v *View) selectEnvironments(ctx context.Context, named string) ([]string, error) {
 	var all []string
 	err := v.Ask(ctx, func(s *ledgerdb.Store) (err error) {

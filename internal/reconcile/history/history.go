@@ -93,7 +93,6 @@ type LaneVersion struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// readLanes returns the lanes that a message names.
 func readLanes(message string) (all []LaneVersion) {
 	for _, written := range publish.Trailers(message)[publish.LaneTrailer] {
 		name, commit, _ := strings.Cut(cleanLine(written), "@")

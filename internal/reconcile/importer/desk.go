@@ -39,7 +39,7 @@ type Options struct {
 	Pause          func(failures int) time.Duration
 }
 
-// Desk proposes what inventories say of ClusterLists. Its methods may be called at the same time.
+// Desk proposes what inventories say of ClusterLists, and what hubs have decided. Its methods may be called at the same time.
 type Desk struct {
 	options Options
 	mu      sync.Mutex
@@ -49,6 +49,7 @@ type Desk struct {
 // answer is what an API server said last.
 type answer struct {
 	clusters []inventory.Cluster
+	hub      []hubObject // of an inventory of PlacementDecisions
 	err      error
 	failures int
 	next     time.Time
@@ -70,8 +71,9 @@ func (d *Desk) Next(now time.Time) time.Time {
 	return next
 }
 
-// Import proposes what the inventories of an environment say of its ClusterList, and returns what needs attention.
-func (d *Desk) Import(ctx context.Context, s *source.Source, environment string) (problem.List, error) {
+// Import proposes what the inventories of an environment say of its ClusterList and its decisions, and returns what needs
+// attention. m is the model of the environment, or nil. What cannot be proposed now is a warning, and tried again.
+func (d *Desk) Import(ctx context.Context, s *source.Source, environment string, m *model.Model) (problem.List, error) {
 	if !d.options.Settings.Write || !slices.ContainsFunc(d.options.Settings.Inventories, func(n config.Inventory) bool { return n.Environment == environment }) {
 		return nil, nil
 	}
@@ -84,30 +86,47 @@ func (d *Desk) Import(ctx context.Context, s *source.Source, environment string)
 		return nil, nil
 	}
 	var problems problem.List
-	clusters, isComplete := d.readAll(ctx, environment, branch, &problems)
-	if ctx.Err() != nil || !isComplete {
-		return problems, ctx.Err()
-	}
-	list, err := findList(environment, branch, &problems)
-	if err != nil || list == nil {
-		return problems, err
-	}
-	edits, err := list.newEdits(branch, clusters, &problems)
-	if err != nil {
-		return problems, err
-	}
-	for _, e := range edits {
-		if err := d.propose(ctx, remote, e); err != nil && !errors.Is(err, git.ErrStale) {
-			return problems, fmt.Errorf("propose the clusters of %s: %w", environment, err)
+	for _, follow := range []func() error{
+		func() error { return d.importPlacements(ctx, m, environment, branch, remote, &problems) },
+		func() error { return d.importClusters(ctx, environment, branch, remote, &problems) },
+	} {
+		err := follow()
+		if ctx.Err() != nil {
+			return problems, ctx.Err()
+		}
+		if err != nil && !errors.Is(err, git.ErrStale) {
+			problems.Warnf(problem.Pos{}, "Environment/"+environment, "retrying", "what its inventories say cannot be proposed: %s", text.OneLine(err.Error()))
 		}
 	}
 	return problems, nil
 }
 
+func (d *Desk) importClusters(ctx context.Context, environment string, branch source.Branch, remote *repos.Remote, problems *problem.List) error {
+	if !slices.ContainsFunc(d.options.Settings.Inventories, func(n config.Inventory) bool { return n.Environment == environment && isOfClusters(n) }) {
+		return nil
+	}
+	clusters, isComplete := d.readAll(ctx, environment, branch, problems)
+	if ctx.Err() != nil || !isComplete {
+		return ctx.Err()
+	}
+	list, err := findList(environment, branch, problems)
+	if err != nil || list == nil {
+		return err
+	}
+	edits, err := list.newEdits(branch, clusters, problems)
+	if err != nil {
+		return err
+	}
+	for _, e := range edits {
+		err = errors.Join(err, d.propose(ctx, remote, e))
+	}
+	return err
+}
+
 func (d *Desk) readAll(ctx context.Context, environment string, branch source.Branch, problems *problem.List) (all []inventory.Cluster, isComplete bool) {
 	isComplete = true
 	for i, n := range d.options.Settings.Inventories {
-		if n.Environment != environment {
+		if n.Environment != environment || !isOfClusters(n) {
 			continue
 		}
 		var clusters []inventory.Cluster
@@ -117,7 +136,9 @@ func (d *Desk) readAll(ctx context.Context, environment string, branch source.Br
 			clusters, err = readFolder(branch, n.Folder)
 		} else {
 			place = fmt.Sprintf("the API server of inventories[%d]", i)
-			clusters, err = d.readServer(ctx, i, n)
+			var is answer
+			is, err = d.readServer(ctx, i, n)
+			clusters = is.clusters
 		}
 		switch {
 		case err != nil:
@@ -133,17 +154,17 @@ func (d *Desk) readAll(ctx context.Context, environment string, branch source.Br
 }
 
 // readServer returns what an API server has, read at most as often as the settings say.
-func (d *Desk) readServer(ctx context.Context, i int, n config.Inventory) ([]inventory.Cluster, error) {
+func (d *Desk) readServer(ctx context.Context, i int, n config.Inventory) (answer, error) {
 	d.mu.Lock()
 	last := d.answers[i]
 	d.mu.Unlock()
 	now := d.options.Now()
 	if now.Before(last.next) {
-		return last.clusters, last.err
+		return last, last.err
 	}
 	d.options.Logger.Debug("read an inventory", "environment", n.Environment, "kind", n.Kind)
 	is := answer{next: now.Add(n.Every)}
-	is.clusters, is.err = listClusters(ctx, n)
+	is.clusters, is.hub, is.err = listObjects(ctx, n)
 	if is.err != nil {
 		is.failures = last.failures + 1
 		is.next = now.Add(d.options.Pause(is.failures))
@@ -151,24 +172,27 @@ func (d *Desk) readServer(ctx context.Context, i int, n config.Inventory) ([]inv
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.answers[i] = is
-	return is.clusters, is.err
+	return is, is.err
 }
 
-func listClusters(ctx context.Context, n config.Inventory) ([]inventory.Cluster, error) {
+func listObjects(ctx context.Context, n config.Inventory) (clusters []inventory.Cluster, hub []hubObject, err error) {
 	kubeconfig, err := kubeclient.LoadConfig(n.Kubeconfig, n.Context)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	client, err := kubeclient.New(kubeconfig, "fairlead")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s, _ := inventory.FindSource(n.Kind) // the settings were checked
-	clusters, _, err := ReadClusters(ctx, client, "it", s, n.Namespace)
-	return clusters, err
+	s, ok := inventory.FindSource(n.Kind)
+	if !ok {
+		hub, err = listPlacements(ctx, client, n)
+		return nil, hub, err
+	}
+	clusters, _, err = ReadClusters(ctx, client, "it", s, n.Namespace)
+	return clusters, nil, err
 }
 
-// readFolder returns the clusters of the files of a folder of an environment.
 func readFolder(branch source.Branch, folder string) ([]inventory.Cluster, error) {
 	return git.InspectTree(branch.Repo, branch.Head, func(files tree.Tree) ([]inventory.Cluster, error) {
 		var all []inventory.Cluster
@@ -353,7 +377,7 @@ func (d *Desk) propose(ctx context.Context, remote *repos.Remote, p proposal) er
 	}
 	o := d.options.PublishOptions(remote, f)
 	if p.edit.Files == nil {
-		return publish.Withdraw(ctx, o, ours, p.edit.Branch, p.trailer, "The ClusterList follows the inventory without it.")
+		return publish.Withdraw(ctx, o, ours, p.edit.Branch, p.trailer, "The control plane follows the inventory without it.")
 	}
 	_, err = p.edit.Propose(ctx, o, forge.Proposal{Mark: p.mark, Head: ours, Base: p.edit.Branch, Title: forge.FitTitle(p.title), Body: p.body})
 	return err

@@ -109,7 +109,7 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	found, err := l.inventories.Import(ctx, l.source, e.name)
+	found, err := l.inventories.Import(ctx, l.source, e.name, e.attempt.rendered.Model)
 	if err != nil {
 		return err
 	}

@@ -119,3 +119,79 @@ func TestInventoryInGit(t *testing.T) {
 		t.Errorf("proposed is\n%s\n%s", got, d.logs.String())
 	}
 }
+
+// TestPlacementsAreProposed: what a hub has decided for a Placement that a policy follows is proposed, and counts once it is
+// merged; a hub that cannot be read, or has not decided, changes nothing.
+func TestPlacementsAreProposed(t *testing.T) {
+	api := kubeapi.Start(t, "uid-1")
+	decide := func(placement string, clusters ...string) {
+		var decisions []string
+		for _, name := range clusters {
+			decisions = append(decisions, fmt.Sprintf(`{"clusterName": %q, "reason": ""}`, name))
+		}
+		api.Put(t, fmt.Sprintf(`{"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision", "metadata": {"name": "%[1]s-decision-1", "namespace": "shop", "labels": {"cluster.open-cluster-management.io/placement": %[1]q, "else": "x"}}, "status": {"decisions": [%s]}}`, placement, strings.Join(decisions, ", ")))
+	}
+	api.Put(t, `{"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": {"name": "east", "labels": {"fairlead.io/cluster-type": "edge", "vendor": "Kind"}}}`)
+	decide("other", "east")
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, fmt.Appendf(nil, "{apiVersion: v1, kind: Config, current-context: hub, clusters: [{name: hub, cluster: {server: %q}}], contexts: [{name: hub, context: {cluster: hub}}]}", api.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.more += fmt.Sprintf("inventories: [{environment: dev, kind: PlacementDecision, kubeconfig: %q, namespace: shop, every: 90m}]\n", kubeconfig)
+	const decided = "fairlead/placements/dev"
+	w.commitNow("dev", "follow a Placement", map[string]string{"scheduling-policies/hello.yaml": `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: SchedulingPolicy
+metadata: {name: hello, annotations: {fairlead.io/choose: "{by: ocm, placement: shop/checkout}"}}
+spec: {deploymentTargetSelector: {labelSelector: {}}, clusterTypeSelector: {labelSelector: {}}}
+`})
+	d := w.begin(w.data)
+	warns := func(summary string) bool {
+		return slices.ContainsFunc(d.state("dev").Problems, func(p problem.Problem) bool { return strings.Contains(p.Summary, summary) })
+	}
+	d.cycle()
+	if _, ok := w.branches("cp")[decided]; ok || !warns("has no PlacementDecision of the Placement shop/checkout") {
+		t.Errorf("%v: the problems are %v", ok, d.state("dev").Problems)
+	}
+	decide("checkout", "east")
+	d.now = d.now.Add(2 * time.Hour)
+	d.cycle()
+	file := gittest.Files(w, w.server.Dir("cp"), w.head("cp", decided))[".fairlead/decisions/imported-placements.yaml"]
+	if want := `# Imported by Fairlead from the hub of the settings' inventories.
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: PlacementDecision
+metadata:
+  name: checkout-decision-1
+  namespace: shop
+  labels:
+    cluster.open-cluster-management.io/placement: checkout
+status:
+  decisions:
+    - clusterName: east
+---
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata:
+  name: east
+  labels:
+    fairlead.io/cluster-type: edge
+`; file != want {
+		t.Errorf("proposed is\n%s", file)
+	}
+	gittest.Git(w, w.server.Dir("cp"), "update-ref", "refs/heads/dev", "refs/heads/"+decided)
+	d.cycle()
+	d.cycle()
+	if written := gittest.Files(w, w.server.Dir("cp"), w.head("cp", "dev"))[".fairlead/decisions/hello.yaml"]; !strings.Contains(written, "[edge]") {
+		t.Errorf("chosen is\n%s\n%v", written, d.state("dev").Problems)
+	}
+	if _, ok := w.branches("cp")[decided]; ok {
+		t.Error("what is merged is proposed")
+	}
+	at := w.head("cp", "dev")
+	api.Refuse("PlacementDecision", http.StatusForbidden)
+	d.now = d.now.Add(2 * time.Hour)
+	d.cycle()
+	if !warns("cannot list resource") || w.head("cp", "dev") != at {
+		t.Errorf("the problems are %v", d.state("dev").Problems)
+	}
+}

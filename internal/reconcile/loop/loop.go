@@ -97,7 +97,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// proposalBranch returns the branch that the output of an environment is proposed from.
 func (o Options) proposalBranch(environment string) string {
 	return o.Settings.Output.BranchPrefix + environment
 }

@@ -42,7 +42,6 @@ func (l *loggedErrors) take() []error {
 	return taken
 }
 
-// newReport returns the report of an outcome, without what the store adds to it.
 func (o *outcome) newReport() status.Environment {
 	r := status.Environment{
 		State: cmp.Or(status.State(o.result.State), status.Waiting), Problems: o.problems,

@@ -187,7 +187,6 @@ func issueBody(problems problem.List) string {
 	return b.String()
 }
 
-// writeIssueProblem writes a problem as an item of a list.
 func writeIssueProblem(b *strings.Builder, p problem.Problem) {
 	fmt.Fprintf(b, "- %s", forge.EscapeMarkdown(p.String()))
 	if p.Hint != "" {

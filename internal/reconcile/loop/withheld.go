@@ -102,7 +102,6 @@ func (l *Loop) hasMoved(ctx context.Context, e *environment, inputs []source.Com
 	return moved, nil
 }
 
-// commitsSince returns the commits that an input has and an older commit has not.
 func (l *Loop) commitsSince(in source.Commit, before string) publish.Commits {
 	remote := l.remotes.KnownRemote(l.remotes.ReadLocation(in.Repo))
 	if remote == nil || remote.Mirror() == nil {

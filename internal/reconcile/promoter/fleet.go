@@ -171,7 +171,6 @@ type attachedClusters struct {
 	all []clusterfiles.Attached
 }
 
-// readAttached returns the clusters that the head of an output attaches, which may be known.
 func (p outputLocation) readAttached(known *attachedClusters) (attachedClusters, error) {
 	mirror := p.remote.Mirror()
 	head, err := mirror.FindBranch(p.branch)

@@ -238,7 +238,6 @@ func characterClass(glob string) (expression string, length int) {
 	return "[" + strings.ReplaceAll(class, `\`, `\\`) + "]", end + 2
 }
 
-// matches reports whether the pattern is for a name in a folder, which it counts for.
 func (p *pattern) matches(dir, name string) bool {
 	if p.path != nil {
 		whole := path.Join(dir, name)

@@ -272,7 +272,6 @@ func (r *reading) readRegistration(ctx context.Context, registration *model.Regi
 	return r.addRepository(ctx, layer, ref, &registration.Object, ref.Commit != "")
 }
 
-// reportUnknownFolders reports --workload folders for registrations that do not exist.
 func (r *reading) reportUnknownFolders(registrations []*model.Registration) {
 	var names []string
 	for _, registration := range registrations {

@@ -149,7 +149,6 @@ func (s *Source) LoadModel(ctx context.Context, env string, at Revisions) (*mode
 	return m, problems.Sorted(), nil
 }
 
-// parseInput returns the model of an input and of the templates that are built in.
 func (s *Source) parseInput(read Input) (*model.Model, problem.List) {
 	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
 	return s.options.Parser.Parse(read.parsedName(), append(read.Layers, builtIn)...)

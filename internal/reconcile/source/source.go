@@ -294,7 +294,6 @@ func (s *Source) HasUnread() bool {
 	return s.environments != nil && s.environments.unread
 }
 
-// baseFiles returns the files of the base that the environments are found in.
 func (s *Source) baseFiles() (tree.Tree, error) {
 	if s.options.BaseDir != "" || s.controlPlane == nil {
 		return ReadFolder(s.options.BaseDir)

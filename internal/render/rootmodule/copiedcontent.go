@@ -65,7 +65,6 @@ func isVariablesFile(name string) bool {
 	return !strings.Contains(name, "/") && (base == "terraform.tfvars" || strings.HasSuffix(base, ".auto.tfvars"))
 }
 
-// overrideRank returns 1 for the name of a file of overrides, and 0 for others.
 func overrideRank(name string) int {
 	base := strings.TrimSuffix(path.Base(name), ".json")
 	if base == "override.tf" || strings.HasSuffix(base, "_override.tf") {

@@ -73,7 +73,6 @@ func (r *renderer) stopStack(path string, pos problem.Pos, subject, hint, format
 	r.problems = append(r.problems, problem.Problem{Pos: pos, Subject: subject, Hint: hint, Summary: fmt.Sprintf(format, args...), Stack: path})
 }
 
-// stopComponent reports a problem at the name of a component, which stops its stack.
 func (r *renderer) stopComponent(c *stack.Component, hint, format string, args ...any) {
 	r.stopStack(c.Stack.Path(), c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), hint, format, args...)
 }

@@ -94,7 +94,6 @@ func (c *renderedComponent) resume(folder string, changed map[string]any) error 
 	return nil
 }
 
-// editDeployments changes the objects of a component in a folder that deploy it.
 func (c *renderedComponent) editDeployments(folder string, changed map[string]any, edit func(*yaml.Node)) error {
 	for file, e := range c.objects.Walk() {
 		if !argocd.IsDeployment(file) {

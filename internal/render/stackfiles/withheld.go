@@ -183,7 +183,6 @@ func (c *renderedComponent) disapprove(all tree.Tree, folder, annotation, value 
 	return replaceFolder(all, strings.Split(folder, "/"), files), nil
 }
 
-// replaceFolder returns a tree with another folder at a path that it has.
 func replaceFolder(t tree.Tree, at []string, folder tree.Tree) tree.Tree {
 	if len(at) == 0 {
 		return folder

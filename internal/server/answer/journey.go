@@ -311,7 +311,6 @@ func ListGates(v gate.Verdict) (all []gate.Verdict) {
 	return all
 }
 
-// findWaiting returns the parts of a verdict that do not pass.
 func findWaiting(v gate.Verdict) (waiting []gate.Verdict) {
 	for _, p := range ListGates(v) {
 		if p.Status != gate.Pass {

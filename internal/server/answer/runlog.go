@@ -163,7 +163,6 @@ func (s Source) findReady(k stackview.Known, c StackComponent, p stackview.Repor
 	return time.Time{}
 }
 
-// approvesDigest reports whether the output approves the plan of a component that has a digest.
 func approvesDigest(c StackComponent, digest string) bool {
 	return c.Approval != "" && (c.Digest == "" || c.Digest == digest)
 }

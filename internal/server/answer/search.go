@@ -181,7 +181,6 @@ func hasWords(text, query string) bool {
 	return true
 }
 
-// namesWith returns the first names that have the words of a text in them.
 func namesWith(all []string, text string) []string {
 	found := []string{}
 	for _, name := range all {

@@ -252,7 +252,6 @@ func (s Source) StackNames() (names []string) {
 	return slices.Compact(names)
 }
 
-// describeStack returns what pages say of a stack, and of its components.
 func (s Source) describeStack(k stackview.Known) (StackPart, []StackComponent) {
 	part := StackPart{Environment: k.Environment, Stack: k.Summary.Stack, Components: len(k.Components), Teardown: k.Teardown, Blueprint: k.Blueprint, Active: k.Active}
 	if e, _ := s.Snapshot.FindEnvironment(k.Environment); e.State != status.InSync && (!k.Merged && k.Stopped == "" || k.Leaves || len(s.findProposed(k.Environment, part.Stack)) > 0) {
@@ -297,7 +296,6 @@ func findSince(state State, components []StackComponent) (since time.Time) {
 	return since
 }
 
-// describeComponents returns the components of a stack with what clusters report of them.
 func (s Source) describeComponents(k stackview.Known) []StackComponent {
 	all, isDone := []StackComponent{}, map[string]bool{}
 	for _, c := range k.Components {

@@ -18,7 +18,6 @@ func (c Commits) asked() url.Values {
 // Pager returns the way to other commits.
 func (c Commits) Pager() pager { return newListPager("commits", c.Page, c.Found, c.asked()) }
 
-// columnPage returns the number of the page of columns that is shown.
 func (c Commits) columnPage() int {
 	return max(1, min(c.ColumnPage, (len(c.Environments)+answer.FleetColumns-1)/answer.FleetColumns))
 }

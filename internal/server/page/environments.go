@@ -17,7 +17,6 @@ type Environments struct {
 // StateChoices returns the states that may be asked for.
 func (v Environments) StateChoices() []choice { return toneChoices(v.Filter.State) }
 
-// toneChoices returns the tones as choices, one of which may have been asked for.
 func toneChoices(asked string) []choice {
 	return withAsked(choicesOf(list.Convert(answer.AllTones(), func(t answer.Tone) string { return string(t) }), asked), asked)
 }

@@ -31,7 +31,6 @@ type needActions struct {
 	Levers []LeverLink
 }
 
-// newNeedActions returns the actions of a need that the reader may perform.
 func newNeedActions(n answer.Need, may []LeverLink) needActions {
 	a := needActions{Need: n}
 	for _, name := range n.Levers {

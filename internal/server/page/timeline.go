@@ -71,7 +71,6 @@ const maxRepeated = 80
 // hues is how many colors tell commits apart.
 const hues = 6
 
-// newChainView returns the timeline of environments, and what several of them, or none, need.
 func newChainView(t answer.Timeline, all []answer.Environment, needs []answer.Need, f Frame) (v chainView, others []answer.Need) {
 	v = chainView{Timeline: t, NowX: placeIn(t, t.Now), HasPast: f.HasPast, Ticks: newTicks(t)}
 	v.CursorX = placeIn(t, v.moment())

@@ -92,7 +92,6 @@ func (r *pageRow) describe() map[string]operation {
 	return all
 }
 
-// describeQuery returns the parameters of the query of a page and its answer.
 func (r *pageRow) describeQuery() []param {
 	var query []param
 	if r.past != nil {

@@ -202,7 +202,6 @@ func historyFilters() []param {
 	}
 }
 
-// newRows returns the rows of all pages, in the order in which they are described.
 func (s *site) newRows() []pageRow {
 	return slices.Concat(s.newEnvironmentRows(), s.newCommitRows(), s.newFleetRows(), s.newClusterRows(), s.newQuestionRows())
 }

@@ -50,7 +50,6 @@ func isForeign(importPath string) bool {
 	return !mine && strings.Contains(first, ".")
 }
 
-// findDependency returns the line of the module that has the imported package.
 func findDependency(listed []tableLine, importPath string) (tableLine, bool) {
 	for _, d := range listed {
 		if len(d.cells) > 1 && isWithin(importPath, d.cells[0]) {

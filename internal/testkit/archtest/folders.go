@@ -44,7 +44,6 @@ var folders = []folder{
 // testFolder holds what only tests import.
 const testFolder = "internal/testkit"
 
-// folderIndex returns the index of the folder that holds a package, or -1.
 func (s *source) folderIndex(dir string) int {
 	for i, f := range s.folders {
 		if isWithin(dir, f.path) {

@@ -56,7 +56,6 @@ func checkSearch(p *pkg, f *file, fn *ast.FuncDecl) problem.List {
 	return l
 }
 
-// isOneWord reports whether a name is one lower-case word.
 func isOneWord(name string) bool {
 	return name == strings.ToLower(name) && !strings.Contains(name, "_") && name != "main"
 }
@@ -77,7 +76,6 @@ func usedElsewhere(p *pkg, own *file, name string) bool {
 	return false
 }
 
-// importsAs reports whether the file knows an imported package by a name.
 func (f *file) importsAs(name string) bool {
 	return slices.ContainsFunc(f.imports(), func(i imported) bool { return i.name == name })
 }

@@ -99,7 +99,6 @@ func (s *Server) listChecks(c call) reply {
 	return s.namedPage(c.query, "check_runs", all)
 }
 
-// namedPage is a page of a list that has a name and a count.
 func (s *Server) namedPage(query map[string][]string, name string, all []any) reply {
 	r := s.pageOf(query, all)
 	r.value = object{"total_count": len(all), name: r.value}

@@ -125,7 +125,6 @@ func (o operation) fillAnswer(status int, known any) (any, error) {
 	return fill(content.Schema.Value, known, true)
 }
 
-// fill makes a value of a schema; known is given or not.
 func fill(s *openapi3.Schema, known any, given bool) (any, error) {
 	switch known := known.(type) {
 	case object:

@@ -69,7 +69,6 @@ func (r *repository) newestItems(want func(*item) bool) []*item {
 
 func (s *Server) readRefs(r *repository) map[string]string { return gittest.Refs(s.t, r.dir) }
 
-// isAhead reports whether a commit has something that another has not.
 func (s *Server) isAhead(r *repository, of, commit string) bool {
 	return gittest.Git(s.t, r.dir, "rev-list", "--count", of+".."+commit) != "0"
 }

@@ -170,7 +170,6 @@ func (s *Server) showProject(c call) reply {
 		"permissions": object{"project_access": object{"access_level": 30}, "group_access": nil}}}
 }
 
-// find returns the operation of a request, and the parts of its path.
 func find(r *Request) (operation, []string, bool) {
 	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
 	at := r.Path

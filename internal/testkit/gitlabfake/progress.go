@@ -121,7 +121,6 @@ func (s *Server) findUsers(c call) reply {
 	return s.allOnPage(c, all)
 }
 
-// listMembers lists who is in a group, or in one that it is in.
 func (s *Server) listMembers(c call) reply {
 	name, err := url.PathUnescape(c.parts[1])
 	if _, ok := s.groups[name]; !ok || err != nil {

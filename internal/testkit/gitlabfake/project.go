@@ -82,7 +82,6 @@ func (s *Server) findProject(part string) *project {
 	return nil
 }
 
-// findItem returns a merge request or an issue by its iid.
 func (p *project) findItem(merging bool, iid string) *item {
 	for _, i := range p.items {
 		if (i.merge != nil) == merging && strconv.Itoa(i.iid) == iid {

@@ -71,7 +71,6 @@ func findReference(repository, rev string) (string, error) {
 	return name, nil
 }
 
-// readPackedReference returns a reference that is no file of its own.
 func readPackedReference(repository, name string) (objectID, error) {
 	text, err := os.ReadFile(filepath.Join(repository, "packed-refs"))
 	if err != nil || strings.Contains(string(text), " refs/tags/") {
@@ -146,7 +145,6 @@ func (r *revision) readObject(id objectID, wanted pack.Kind) ([]byte, error) {
 	return o.data, err
 }
 
-// readLoose returns an object that is a file of its own.
 func readLoose(folder string, id objectID) (object, error) {
 	name := id.String()
 	packed, err := os.ReadFile(filepath.Join(folder, name[:2], name[2:]))

@@ -369,7 +369,6 @@ func leadingPairs(words []string) []string {
 	return words[:n]
 }
 
-// answerWhere answers which version of an object ran where at a time.
 func (w *world) answerWhere(object string, at time.Time) []string {
 	var lines []string
 	for _, r := range w.FindRunning(object, at) {

@@ -189,7 +189,6 @@ func execAt(t testing.TB, address, statements string) {
 	query(t, address, statements)
 }
 
-// query runs statements, and returns the first columns of what they return.
 func query(t testing.TB, address, statements string) (first []string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // also at the end of a test
