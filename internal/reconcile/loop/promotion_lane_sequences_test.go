@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -100,4 +101,40 @@ func TestLanesTwoDaemons(t *testing.T) {
 	if now := commits(); now != want {
 		t.Errorf("two daemons made\n%s\none\n%s", now, want)
 	}
+}
+
+// TestLanesInOnePull: lanes that move in one round share the pull request of the environment, which lists them. What a person pushes to
+// it stays there and stops it, until the person takes it back.
+func TestLanesInOnePull(t *testing.T) {
+	w, d, names := lanesWorld(t, "{each: workloads/*}")
+	text := gittest.Show(t, w.server.Dir("cp"), "main", promotionFile)
+	w.commitNow("main", "people merge", map[string]string{promotionFile: strings.Replace(text, "name: stage, after: [dev], merge: direct", "name: stage, after: [dev]", 1)})
+	w.changeLane(names, "hello", "bad")
+	w.changeLane(names, "till", "main")
+	w.changeLane(names, "shop", "next")
+	d.advance(names)
+	w.wantBases(names, "dev=4 stage=1,shop=4,till=3 prod=1")
+	pull := w.open("stage")
+	for _, part := range []string{"lane `shop`", "lane `till`"} {
+		if !strings.Contains(pull.Body, part) {
+			t.Errorf("the pull request has no %q:\n%s", part, pull.Body)
+		}
+	}
+	proposed := w.head("out", "fairlead/stage")
+	w.outPeople = w.server.Work(t, "out")
+	w.outPeople.Pull("fairlead/stage")
+	w.outPeople.Write("cloud/shop-web/reconciler.yaml", "# not yet\n")
+	w.outPeople.Commit("not yet")
+	w.outPeople.Push("fairlead/stage")
+	edited := w.head("out", "fairlead/stage")
+	w.changeLane(names, "shop", "later")
+	d.advance(names)
+	if s := d.stage("stage"); w.head("out", "fairlead/stage") != edited || d.state("stage").State != status.Edited {
+		t.Errorf("the branch is at %s, %s was pushed: %+v", w.head("out", "fairlead/stage"), edited, s)
+	}
+	gittest.Git(t, w.server.Dir("out"), "update-ref", "refs/heads/fairlead/stage", proposed)
+	d.advance(names)
+	w.merge("stage")
+	d.advance(names)
+	w.wantBases(names, "dev=5 stage=1,shop=5,till=3 prod=1,shop=5,till=3")
 }
