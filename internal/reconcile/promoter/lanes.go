@@ -149,6 +149,11 @@ func (m *Promoter) decideLanes(ctx context.Context, policy Policy, all []*stageS
 			d.State, d.Verdict = promote.Waiting, gate.Verdict{Gate: d.Environment, Status: gate.Wait, Reason: reason, Parts: []gate.Verdict{{Gate: "hold", Status: gate.Wait, Reason: reason}}}
 		}
 	}
+	if e == nil { // all move as a whole
+		for _, s := range all {
+			s.memory.laneCache = nil
+		}
+	}
 	return ctx.Err()
 }
 
@@ -209,7 +214,7 @@ func (e *laneDecider) newDecision(d promote.Decision, moving []lane.Decision) pr
 func (m *Promoter) newLaneDecider(lanes model.Lanes, all []*stageState, line promote.Line) (*laneDecider, error) {
 	e := &laneDecider{
 		promoter: m, base: all[0].base, lanes: lanes, partition: lane.NewPartition(lanes), stages: all, line: line,
-		caches: map[string]*output.Cache{}, events: map[string]map[string]laneReports{},
+		events: map[string]map[string]laneReports{},
 	}
 	var err error
 	e.history, err = lane.NewHistory(line, e.changedLanes)
@@ -267,7 +272,6 @@ type laneDecider struct {
 	stages    []*stageState
 	line      promote.Line
 	history   lane.History
-	caches    map[string]*output.Cache          // by environment
 	events    map[string]map[string]laneReports // by environment and cluster
 }
 
@@ -307,14 +311,18 @@ func ReadChangedLanes(base source.Base, partition lane.Partition, commit, before
 }
 
 func (e *laneDecider) render(ctx context.Context, environment string, c lane.Composition) (lane.Output, error) {
-	if e.caches[environment] == nil {
-		e.caches[environment] = &output.Cache{}
+	known := findStage(e.stages, environment).memory
+	cache := known.laneCache
+	if cache == nil {
+		cache = &output.Cache{}
 	}
+	known.laneCache = nil // a panic leaves half a cache
 	at := source.Revisions{Base: c.Platform, Lanes: source.Lanes{Partition: e.partition, Commits: c.Lanes}}
-	r, err := e.promoter.source.Render(ctx, environment, at, e.caches[environment])
+	r, err := e.promoter.source.Render(ctx, environment, at, cache)
 	if err != nil {
 		return lane.Output{}, err
 	}
+	known.laneCache = cache
 	if p, stops := r.Problems.FirstStopping(); stops {
 		return lane.Output{Problem: p.String()}, nil
 	}

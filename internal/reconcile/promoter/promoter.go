@@ -28,6 +28,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // Options are what a Promoter needs. All but Metrics, Now, Records and Inbox are required.
@@ -108,6 +109,7 @@ type memory struct {
 	closed         ledger.ClosedList      // by which no others count; zero if all do
 	attached       attachedClusters
 	laneObjects    *laneObjects
+	laneCache      *output.Cache     // of what lanes were checked with
 	laneStatuses   map[string]string // what was reported of commits that lanes have
 	laneApplied    map[appliedFolder]time.Time
 	waves          waveProofs
