@@ -137,6 +137,11 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 			return err
 		}
 	}
+	branch, err := e.input.source.Branch(ctx, name)
+	if err != nil {
+		return err
+	}
+	o.PlacedSince = source.PlacedSince(branch)
 	answer, err := explain.AnswerQuery(r.Model, query, o)
 	if err != nil {
 		return err

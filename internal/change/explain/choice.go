@@ -23,6 +23,7 @@ type Choice struct {
 	Chosen  bool             `json:"chosen" yaml:"chosen"`
 	Kept    bool             `json:"kept,omitempty" yaml:"kept,omitempty"`
 	Decided problem.Pos      `json:"decided,omitzero" yaml:"decided,omitempty"`
+	Since   *Placed          `json:"since,omitempty" yaml:"since,omitempty"`
 	Reason  string           `json:"reason,omitempty" yaml:"reason,omitempty"` // why not chosen
 	Scores  []schedule.Score `json:"scores,omitempty" yaml:"scores,omitempty"`
 	Next    []Candidate      `json:"next,omitempty" yaml:"next,omitempty"`
@@ -51,6 +52,7 @@ func (q *explainer) explainChoices(i, j int) []Choice {
 		c.Chosen, c.Kept = u.IsOn(i)
 		if c.Kept {
 			c.Decided = q.model.DecisionOf(v.Policy).Lines[u.Name]
+			c.Since = findPlaced(q, c.Decided, u, i)
 		}
 		for _, candidate := range v.Candidates {
 			if candidate.ClusterType == i {
@@ -76,6 +78,17 @@ func (q *explainer) explainChoices(i, j int) []Choice {
 	return all
 }
 
+func findPlaced(q *explainer, at problem.Pos, u *schedule.Unit, clusterType int) *Placed {
+	if q.placedSince == nil {
+		return nil
+	}
+	commit, since := q.placedSince(at, u.Policy.Name, u.Name, q.model.ClusterTypes[clusterType].Name)
+	if commit == "" {
+		return nil
+	}
+	return &Placed{commit, since}
+}
+
 func writeChoices(p *page, all []Choice) {
 	for _, c := range all {
 		p.writeSection("choice of %s", c.Policy.subject())
@@ -90,6 +103,8 @@ func (c Choice) tableRows() [][]any {
 	}
 	state := "not chosen: " + c.Reason
 	switch {
+	case c.Kept && c.Since != nil:
+		state = fmt.Sprintf("kept since %s, commit %s", c.Since.At.UTC().Format("2006-01-02 15:04 UTC"), text.ShortCommit(c.Since.Commit))
 	case c.Kept:
 		state = "kept"
 	case c.Chosen:

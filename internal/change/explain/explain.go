@@ -12,6 +12,7 @@ package explain
 import (
 	"cmp"
 	"sync"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -50,6 +51,15 @@ type Options struct {
 	// Clusters returns the existing clusters, from which a plan starts. It is called at
 	// most once, and may be nil.
 	Clusters func() []provision.State
+	// PlacedSince returns since which commit a unit of a policy is on a cluster type, by the decision that is written at
+	// a position; "" if that is not known. It may be nil.
+	PlacedSince func(at problem.Pos, policy, unit, clusterType string) (commit string, since time.Time)
+}
+
+// Placed is the commit since which a unit is on a cluster type.
+type Placed struct {
+	Commit string    `json:"commit" yaml:"commit"`
+	At     time.Time `json:"at" yaml:"at"`
 }
 
 // Object identifies an object of the control plane and its position.
@@ -90,7 +100,7 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 // deployment target has its full name, <workload>-<target>. For a query that names nothing,
 // or more than one thing, the error is a [*QueryError].
 func AnswerQuery(m *model.Model, query string, o Options) (Answer, error) {
-	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, findClusters: func() []provision.State { return nil }}
+	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, placedSince: o.PlacedSince, findClusters: func() []provision.State { return nil }}
 	if o.Clusters != nil {
 		q.findClusters = sync.OnceValue(o.Clusters)
 	}
@@ -117,6 +127,7 @@ type explainer struct {
 	plans        []manifestPlan // nil until made
 	err          error          // set if no answer exists after all
 	findClusters func() []provision.State
+	placedSince  func(at problem.Pos, policy, unit, clusterType string) (commit string, since time.Time) // may be nil
 }
 
 // valueResolver creates the resolver on first use. It ignores problems, which rendering

@@ -40,6 +40,11 @@ func (l *Loop) Explain(ctx context.Context, environment, query string) (explain.
 			}
 			o.Clusters = func() []provision.State { return states }
 		}
+		branch, err := l.source.Branch(ctx, environment)
+		if err != nil {
+			return err
+		}
+		o.PlacedSince = source.PlacedSince(branch)
 		answer, err = explain.AnswerQuery(r.Model, query, o)
 		return err
 	})

@@ -2,11 +2,17 @@ package source
 
 import (
 	"path"
+	"slices"
 	"strings"
+	"time"
 
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // addDecisions adds the decisions of the environment, if there are any.
@@ -29,4 +35,49 @@ func (s *Source) readDecisions(repo *git.Repository, commit, folder string) (tre
 		})
 		return all.Sub(folder), err
 	})
+}
+
+// maxPlaced bounds the commits, and the versions of a decision, that [PlacedSince] looks at.
+const maxPlaced = 1000
+
+// PlacedSince returns what finds the commit since which the decision in a file of a branch has a unit on a cluster type
+// without a break, along first parents; the oldest that it looked at if it is older, and "" if it cannot be read. It is nil
+// for a folder, which has no history.
+func PlacedSince(b Branch) func(at problem.Pos, policy, unit, clusterType string) (commit string, since time.Time) {
+	if b.Repo == nil {
+		return nil
+	}
+	return func(at problem.Pos, policy, unit, clusterType string) (string, time.Time) {
+		commit := b.Head
+		for versions := 0; ; versions++ {
+			changed, err := b.Repo.LastChangedBy(commit, at.File, maxPlaced)
+			if err != nil {
+				return "", time.Time{}
+			}
+			if len(changed.Parents) == 0 || versions == maxPlaced {
+				return changed.ID, changed.When
+			}
+			e, _, err := b.Repo.FindEntry(changed.Parents[0], at.File)
+			if err != nil || !decides(e.Data, policy, unit, clusterType) {
+				return changed.ID, changed.When
+			}
+			commit = changed.Parents[0]
+		}
+	}
+}
+
+// decides reports whether a file has a Decision of a policy by which a unit is on a cluster type.
+func decides(file []byte, policy, unit, clusterType string) bool {
+	documents, err := yamldoc.Parse(file)
+	if err != nil {
+		return false
+	}
+	for _, d := range documents {
+		root := yamldoc.RootOf(d)
+		types := yamldoc.FindValue(root, "spec", "units", unit)
+		if types != nil && yamldoc.FindText(root, "kind") == model.DecisionKind && yamldoc.FindText(root, "metadata", "name") == policy {
+			return slices.ContainsFunc(types.Content, func(n *yaml.Node) bool { return n.Value == clusterType })
+		}
+	}
+	return false
 }
