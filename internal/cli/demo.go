@@ -53,8 +53,9 @@ here and on the daemon's page, which opens in the browser if demo writes to a te
 on this machine is signed in, and may hold, roll back, freeze and approve there, too.
 
 With --stack it shows a stack: a network, a cluster and a database, which Terraform makes, and
-a Helm chart on top. One simulated cluster runs them as tofu-controller and Flux do. You
-approve plans, change a component, correct its drift, and tear the stack down.
+a Helm chart on top. A simulated cluster runs them as tofu-controller and Flux do. You
+approve plans, change a component, correct its drift, move a change of a blueprint from dev
+to prod, and tear the stack down.
 
 Nothing leaves this machine, and no account is needed. Ctrl-C ends the demo and removes
 the folder. It needs Git.`,
@@ -95,11 +96,10 @@ func (d *demoCommand) runDemo(ctx context.Context) error {
 	}
 	defer remove()
 	f := demoFolder(dir)
-	environments := demoEnvironments
-	if d.stack {
-		environments = []string{stackEnvironment}
+	err = f.create(ctx, address, d.stack, demoEnvironments...)
+	if err == nil && d.stack {
+		err = f.pushBlueprint(ctx)
 	}
-	err = f.create(ctx, address, d.stack, environments...)
 	if err == nil {
 		err = d.runDaemon(ctx, f)
 	}
@@ -127,7 +127,7 @@ type demoPlay interface {
 func (d *demoCommand) newPlay(f demoFolder, settings *config.Settings, end func()) (demoPlay, error) {
 	names := list.Convert(demoClusters, func(c fluxsim.Cluster) string { return c.Name })
 	if d.stack {
-		names = []string{stackCluster}
+		names = list.Convert(demoEnvironments, func(e string) string { return addEnvironment(stackCluster, e) })
 	}
 	keys, err := deriveDemoKeys(settings, names)
 	if err != nil {
@@ -135,7 +135,7 @@ func (d *demoCommand) newPlay(f demoFolder, settings *config.Settings, end func(
 	}
 	lines := demoLines{d.app.stdout, time.Now()}
 	if d.stack {
-		return &stackDemo{demoLines: lines, folder: f, once: d.once, end: end, pace: d.pace, key: keys[stackCluster], shown: map[string]bool{}}, nil
+		return &stackDemo{demoLines: lines, folder: f, once: d.once, end: end, pace: d.pace, keys: keys, outputs: map[string]string{}, shown: map[string]bool{}}, nil
 	}
 	s := newDemoStory(lines, f, end)
 	s.once, s.pace, s.keys = d.once, d.pace, keys

@@ -67,7 +67,12 @@ func (f demoFolder) create(ctx context.Context, listen string, stack bool, envir
 	case err != nil:
 		return err
 	case stack:
-		return os.Mkdir(f.path(stackFolder), 0o755)
+		for _, e := range environments {
+			if err := os.MkdirAll(f.path(addEnvironment(stackFolder, e)), 0o755); err != nil {
+				return err
+			}
+		}
+		return os.MkdirAll(f.path(stackFolder), 0o755)
 	}
 	return f.addTeam(ctx, environments)
 }

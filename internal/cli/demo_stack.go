@@ -11,59 +11,103 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/cli/stacksim"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// demoStackFiles are the files of the stack of the demo, in a folder of this name.
+// demoStackFiles are the files of the stack of the demo, in a folder of this name, and those of the blueprint.
 //
-//go:embed demostack
+//go:embed demostack demochain
 var demoStackFiles embed.FS
 
-const demoStackFolder = "demostack"
+const (
+	demoStackFolder = "demostack"
+	demoChainFolder = "demochain"
+)
 
-// The environment of the stack, the cluster that runs it, the folder with what kubectl would show of that,
-// and a component.
+// The environment of the stack, the cluster that runs it, and the folder with what kubectl would show of that.
 const (
 	stackEnvironment = "dev"
 	stackCluster     = "platform"
 	stackFolder      = "cluster"
 )
 
+// addEnvironment adds an environment to the name of a cluster or folder, unless it is that of the stack.
+func addEnvironment(name, environment string) string {
+	if environment == stackEnvironment {
+		return name
+	}
+	return name + "-" + environment
+}
+
+// takenQueue returns the stack of an environment that takes the blueprint.
+func takenQueue(environment string) string {
+	text := "# The blueprint queue of the base, and what differs here.\napiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata:\n  name: queue\nspec:\n  teamName: shop\n  envName: queue-" + environment + "\n"
+	if environment == "prod" {
+		text += "  autoApprove: false\n"
+	}
+	return text
+}
+
 // demoPatience is the longest time for which the controllers of the demo do not look again.
 const demoPatience = 3 * time.Second
 
-// pushStack commits the stack to the branch of its environment, and pushes it.
-func (f demoFolder) pushStack(ctx context.Context) error {
-	clone := f.path(demoClone)
-	for _, args := range [][]string{{"switch", "--quiet", stackEnvironment}, {"pull", "--quiet"}} {
+// pushFiles commits the files below a folder of the demo, and others, to a branch, and pushes it.
+func (f demoFolder) pushFiles(ctx context.Context, branch, message, folder string, files map[string]string) error {
+	for _, args := range [][]string{{"switch", "--quiet", branch}, {"pull", "--quiet"}} {
 		if err := f.runGit(ctx, args...); err != nil {
 			return err
 		}
 	}
-	err := fs.WalkDir(demoStackFiles, demoStackFolder, func(name string, e fs.DirEntry, err error) error {
+	files = maps.Clone(files)
+	err := fs.WalkDir(demoStackFiles, folder, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
 		content, err := demoStackFiles.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(clone, filepath.FromSlash(name[len(demoStackFolder)+1:]))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(file, content, 0o644)
+		_, inside, _ := strings.Cut(name, "/")
+		files[inside] = string(content)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return f.pushAll(ctx, "Add the shop", stackEnvironment)
+	for name, text := range files {
+		file := f.path(demoClone, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return f.pushAll(ctx, message, branch)
+}
+
+// pushBlueprint adds the blueprint to the base.
+func (f demoFolder) pushBlueprint(ctx context.Context) error {
+	return f.pushFiles(ctx, "main", "Add the queue", demoChainFolder, map[string]string{})
+}
+
+// pushStacks adds stacks to all environments, last to the one that the clone stays on.
+func (f demoFolder) pushStacks(ctx context.Context) error {
+	for _, environment := range slices.Backward(demoEnvironments) {
+		folder, message := path.Join(demoStackFolder, "stacks", "settings.yaml"), "Take the queue"
+		if environment == stackEnvironment {
+			folder, message = demoStackFolder, "Add the shop"
+		}
+		if err := f.pushFiles(ctx, environment, message, folder, map[string]string{"stacks/queue.yaml": takenQueue(environment)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stackDemo shows a stack. Its methods may be called at the same time.
@@ -73,13 +117,13 @@ type stackDemo struct {
 	once   bool   // end after the first part
 	end    func() // ends the demo
 	pace   time.Duration
-	key    string // of the cluster
+	keys   map[string]string // of the clusters
 
 	mu      sync.Mutex
-	pushed  bool            // whether the stack is in the control plane
-	output  string          // the output that was printed last
-	shown   map[string]bool // problems, and pull requests, that were printed
-	waiting int             // components that have waited for approval
+	pushed  bool              // whether the stacks are in the control plane
+	outputs map[string]string // those that were printed last, by environment
+	shown   map[string]bool   // problems, and pull requests, that were printed
+	waiting int               // components that have waited for approval
 	failed  error
 }
 
@@ -90,20 +134,24 @@ func (s *stackDemo) begin(address string) {
 
   control plane  control-plane.git  what people write; control-plane is a clone of it
   output         gitops.git         what the cluster applies, and the root modules that it runs
-  cluster        cluster            what kubectl would show; simulated, it reports as an agent does
+  clusters       cluster            what kubectl would show; simulated, they report as agents do
   page           http://%s/
   log            %s
 
-Part 1: the stack shop/dev is rendered and merged, and the cluster begins with its network
+Part 1: the stack shop/dev is rendered and merged, and the cluster begins with its network;
+stage and prod take only a queue, from a blueprint that they share with dev
 
 `, s.folder, address, demoLogFile)
 }
 
 func (s *stackDemo) simulate(ctx context.Context, server string, logger *slog.Logger) {
-	stacksim.Run(ctx, stacksim.Options{
-		Repository: s.folder.path("gitops.git"), Environment: stackEnvironment, Cluster: stackCluster, Server: server, Key: s.key,
-		Folder: s.folder.path(stackFolder), Interval: demoPull, Pace: s.pace, Patience: demoPatience, CancelsChecks: true, Logger: logger,
-		Reported: func(e stacksim.Event) { s.observeCluster(ctx, e) },
+	parallel.Each(len(demoEnvironments), demoEnvironments, func(_ int, environment string) {
+		cluster := addEnvironment(stackCluster, environment)
+		stacksim.Run(ctx, stacksim.Options{
+			Repository: s.folder.path("gitops.git"), Environment: environment, Cluster: cluster, Server: server, Key: s.keys[cluster],
+			Folder: s.folder.path(addEnvironment(stackFolder, environment)), Interval: demoPull, Pace: s.pace, Patience: demoPatience, CancelsChecks: true, Logger: logger,
+			Reported: func(e stacksim.Event) { s.observeCluster(ctx, environment, e) },
+		})
 	})
 }
 
@@ -113,15 +161,20 @@ func (s *stackDemo) failure() error { return s.failed }
 const firstPlans = 2
 
 // observeCluster prints what has happened to a component.
-func (s *stackDemo) observeCluster(ctx context.Context, e stacksim.Event) {
+func (s *stackDemo) observeCluster(ctx context.Context, environment string, e stacksim.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	colour := ""
+	colour, who := "", path.Base(e.Component)
 	if e.NeedsPerson {
 		colour = display.Yellow
+	}
+	switch {
+	case environment != stackEnvironment:
+		who = environment + "/" + who
+	case e.NeedsPerson:
 		s.waiting++
 	}
-	s.printLine(path.Base(e.Component), colour, e.Message)
+	s.printLine(who, colour, e.Message)
 	if s.waiting < firstPlans || s.shown[demoStepsFile] || s.failed != nil || ctx.Err() != nil {
 		return
 	}
@@ -145,12 +198,14 @@ func (s *stackDemo) observeCycle(ctx context.Context, snapshot status.Snapshot) 
 		return
 	}
 	if !s.pushed {
-		s.pushFirst(ctx, e, snapshot.Chain)
+		s.pushFirst(ctx, snapshot)
 		return
 	}
-	if e.State == status.InSync && e.Output.Head != s.output {
-		s.output = e.Output.Head
-		s.printLine(e.Name, "", "the output is merged")
+	for _, one := range snapshot.Environments {
+		if one.State == status.InSync && one.Output.Head != s.outputs[one.Name] {
+			s.outputs[one.Name] = one.Output.Head
+			s.printLine(one.Name, "", "the output is merged")
+		}
 	}
 	for _, w := range e.Withheld {
 		s.printOnce(e.Name, display.Yellow, "the pull request of the output waits for a person: "+w.Reason, e.Output.Commit)
@@ -171,18 +226,26 @@ func (s *stackDemo) observeCycle(ctx context.Context, snapshot status.Snapshot) 
 	}
 }
 
-// pushFirst pushes the stack once the daemon has written to the branch of the environment what it has to.
-func (s *stackDemo) pushFirst(ctx context.Context, e status.Environment, chain status.Chain) {
-	if e.State != status.InSync || len(chain.Stages) == 0 || chain.Stages[0].Commit == "" {
+// pushFirst pushes the stacks once all environments have the base, and the daemon has written to their branches what it
+// has to.
+func (s *stackDemo) pushFirst(ctx context.Context, snapshot status.Snapshot) {
+	for _, stage := range snapshot.Chain.Stages {
+		e, ok := snapshot.FindEnvironment(stage.Environment)
+		if !ok || e.State != status.InSync || stage.Commit != snapshot.Chain.Head {
+			return
+		}
+		s.outputs[e.Name] = e.Output.Head
+	}
+	if len(snapshot.Chain.Stages) < len(demoEnvironments) {
 		return
 	}
-	s.pushed, s.output = true, e.Output.Head
-	s.failed = s.folder.pushStack(ctx)
+	s.pushed = true
+	s.failed = s.folder.pushStacks(ctx)
 	if s.failed != nil {
 		s.end()
 		return
 	}
-	s.printLine(e.Name, "", "gets the stack shop/dev: stacks/shop.yaml")
+	s.printLine(stackEnvironment, "", "gets the stack shop/dev: stacks/shop.yaml")
 }
 
 // printOnce prints a line, unless it was printed of the same thing.

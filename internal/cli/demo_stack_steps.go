@@ -1,9 +1,14 @@
 package cli
 
+import "strings"
+
 // stackApproval returns the command that approves the plan of a component. Its object on the cluster
 // names what the plan is made from.
-func stackApproval(component string) string {
-	return "fairlead approve-plan dev shop/dev/" + component + " --inputs $(sed -n 's/.*fairlead.io.inputs: //p' ../cluster/shop-dev-" + component + `.yaml | tr -d '"')`
+func stackApproval(component string) string { return planApproval("dev", "shop/dev/"+component) }
+
+func planApproval(environment, component string) string {
+	file := "../" + addEnvironment(stackFolder, environment) + "/" + strings.ReplaceAll(component, "/", "-")
+	return "fairlead approve-plan " + environment + " " + component + " --inputs $(sed -n 's/.*fairlead.io.inputs: //p' " + file + `.yaml | tr -d '"')`
 }
 
 // stackGuide is the second part of the demo of a stack. Approvals, and what they are of, are on the branch
@@ -18,6 +23,7 @@ var stackGuide = []demoStep{
 		"fairlead stack plan shop/dev dev~1 dev --plans ../cluster/plans.yaml",
 		stackApproval("cluster"),
 		stackApproval("database"),
+		planApproval("prod", "shop/queue-prod/queue"),
 	}, rest: []demoRest{{"The website needs both. When the first terminal says \"website is installed\":", []string{
 		"git pull -q",
 		"fairlead stack show shop/dev",
@@ -43,6 +49,17 @@ var stackGuide = []demoStep{
 	}}, {"When the first terminal says \"cluster is applied\":", []string{
 		"git pull -q",
 		"fairlead stack list",
+	}}}},
+	{title: "Move a change from dev to prod: the queue is a blueprint of the base, which each environment takes", commands: []string{
+		"git switch -q main && git pull -q",
+		"sed -i.bak 's/value: small/value: large/' blueprints/queue.yaml",
+		"git commit -qam 'A larger queue' && git push -q",
+	}, rest: []demoRest{{"dev applies it, and then stage: the blueprint has autoApprove. prod has its own word, and nothing else\ndiffers. When the first terminal says \"prod/queue waits for the approval\":", []string{
+		"fairlead diff stage prod --stacks",
+		planApproval("prod", "shop/queue-prod/queue"),
+	}}, {"When the first terminal says \"prod/queue is applied\":", []string{
+		"fairlead status",
+		"git switch -q dev && git pull -q",
 	}}}},
 	{title: "Tear the stack down: in the reverse order, and behind approval", commands: []string{
 		"sed -i.bak 's/teardown: false/teardown: true/' stacks/shop.yaml",

@@ -17,6 +17,7 @@ var stackWishes = map[string]demoWish{
 	"2 fairlead stack plan":                          {0, `(?s)cluster +terraform +added.*# module\.cluster will be created\n  \+ nodes = "3"\n.*# module\.database will be created\n`},
 	"2 fairlead approve-plan dev shop/dev/cluster ":  {0, `approves the plan plan-fairlead-modules-dev-\w{10} of shop/dev/cluster in dev, which is to apply.*\ntofu-controller plans again after the approval and applies that under the same id, drift included`},
 	"2 fairlead approve-plan dev shop/dev/database ": {0, `of shop/dev/database in dev, which is to apply`},
+	"2 fairlead approve-plan prod ":                  {0, `of shop/queue-prod/queue in prod, which is to apply`},
 	"2 fairlead stack show":                          {0, `(?m)^website .* ready( +\S.*)?$`},
 	"3 fairlead stack plan":                          {0, `(?s)networking +terraform +- .*# module\.database will be updated in-place\n  ~ size = "small" -> "large"\n\nPlan: 0 to add, 1 to change, 0 to destroy\.\n\nTo approve this plan:\n  fairlead approve-plan dev shop/dev/database --inputs [0-9a-f]{16}\n$`},
 	"3 fairlead approve-plan":                        {0, `of shop/dev/database in dev, which is to apply`},
@@ -26,11 +27,14 @@ var stackWishes = map[string]demoWish{
 	"4 fairlead pr show":                             {0, `(?s)Plan shop/dev/cluster in dev again: it has drifted\n.*somebody has removed a node.*kind: PlanRequest`},
 	"4 fairlead pr merge":                            {0, `merged`},
 	"4 fairlead approve-plan":                        {0, `of shop/dev/cluster in dev, which is to apply`},
-	"5 fairlead stack graph":                         {0, `(?m)^website \(destroy\)\ncluster \(destroy\) after website\ndatabase \(destroy\) after website\nnetworking \(destroy\) after cluster, database$`},
-	"5 fairlead pr view":                             {0, `(?s)REMOVE.*- Destroys: `},
-	"5 fairlead pr merge":                            {0, `merged`},
-	"5 fairlead approve-plan":                        {0, `in dev, which is to destroy`},
-	"5 fairlead stack show":                          {0, `(?m)^networking .* destroy .* destroyed( +\S.*)?$`},
+	"5 fairlead diff":                                {4, `autoApprove`},
+	"5 fairlead approve-plan prod":                   {0, `of shop/queue-prod/queue in prod, which is to apply`},
+	"5 fairlead status":                              {0, `(?m)^prod +\w+ +\S+ +(verified|rolling-out) +0 `},
+	"6 fairlead stack graph":                         {0, `(?m)^website \(destroy\)\ncluster \(destroy\) after website\ndatabase \(destroy\) after website\nnetworking \(destroy\) after cluster, database$`},
+	"6 fairlead pr view":                             {0, `(?s)REMOVE.*- Destroys: `},
+	"6 fairlead pr merge":                            {0, `merged`},
+	"6 fairlead approve-plan":                        {0, `in dev, which is to destroy`},
+	"6 fairlead stack show":                          {0, `(?m)^networking .* destroy .* destroyed( +\S.*)?$`},
 }
 
 // TestDemoStackSteps types what the demo of a stack prints, literally, with a configuration of Git that is

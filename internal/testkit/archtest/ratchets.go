@@ -53,6 +53,7 @@ var ourRatchets = ratchets{
 		"internal/server/web: site":               131,
 	},
 	products: []string{
+		"internal/cli/demochain",
 		"internal/cli/demostack",
 		"internal/cli/stacksim",
 		"internal/controlplane/claudie",
