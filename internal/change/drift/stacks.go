@@ -63,7 +63,7 @@ func (c *comparison) whyField(from, to stackField) string {
 }
 
 // stackFields returns the fields of a stack that environments may have in common, by their names. What is as in
-// its blueprint is written there.
+// its blueprint is written there; what it lacks of that, its own file removes.
 func stackFields(m *model.Model, s *model.Stack) map[string]stackField {
 	all := writtenFields(m, s)
 	if s.Blueprint == nil {
@@ -71,7 +71,10 @@ func stackFields(m *model.Model, s *model.Stack) map[string]stackField {
 	}
 	if i, ok := model.IndexOf(m.Stacks.Blueprints, s.Blueprint.Name); ok {
 		for name, field := range writtenFields(m, m.Stacks.Blueprints[i]) {
-			if all[name].text == field.text {
+			switch own, has := all[name]; {
+			case !has:
+				all[name] = stackField{file: s.Pos.Layer + "/" + s.Pos.File, ofBase: s.Pos.Layer == model.BaseLayer}
+			case own.text == field.text:
 				all[name] = field
 			}
 		}
