@@ -138,3 +138,18 @@ func TestLanesInOnePull(t *testing.T) {
 	d.advance(names)
 	w.wantBases(names, "dev=5 stage=1,shop=5,till=3 prod=1,shop=5,till=3")
 }
+
+// TestLanesRenamed: a file that moves from one lane to another is a joint commit of both, which keeps no third one back.
+func TestLanesRenamed(t *testing.T) {
+	w, d, names := lanesWorld(t, "{each: workloads/*}")
+	names[w.commitNow("main", "renamed", map[string]string{laneFile("hello"): "", laneFile("greet"): laneWorkload("hello", "bad")})] = "2"
+	w.changeLane(names, "shop", "next")
+	d.advance(names)
+	w.wantBases(names, "dev=3 stage=1,shop=3 prod=1,shop=3")
+	if l := d.stage("stage").FindLane("hello"); l.Reason == "" {
+		t.Errorf("lane hello is %+v", l)
+	}
+	names[w.commitNow("main", "fixed", map[string]string{laneFile("greet"): laneWorkload("hello", "good")})] = "4"
+	d.advance(names)
+	w.wantBases(names, "dev=4 stage=4 prod=4")
+}
