@@ -370,7 +370,7 @@ func (d *decider) hasOf(lane, commit string) bool {
 }
 
 func (d *decider) report() Report {
-	r := Report{Environment: d.stage.Name}
+	r := Report{Environment: d.stage.Name, Commits: []Commit{}, Decisions: []Decision{}}
 	moves := map[string]*move{}
 	for _, m := range d.moves {
 		moves[m.Lane] = m
