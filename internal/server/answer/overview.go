@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -87,6 +88,13 @@ func (s Source) findNeeds(all []Environment) []Need {
 			}
 		}
 		needs = append(needs, s.stackNeeds(tone)...)
+	}
+	for _, stage := range s.Snapshot.Chain.Stages {
+		for _, l := range stage.Lanes {
+			if l.Hold != "" && stage.Hold == "" { // where that holds the whole environment, it is a need that says so
+				needs = append(needs, Need{State: State{Stopped, string(status.StageHeld)}, Environment: stage.Environment, Reason: fmt.Sprintf("lane %s is held: %s", l.Name, l.Hold)})
+			}
+		}
 	}
 	for _, r := range s.Snapshot.Remotes {
 		stops := func(e status.Environment) bool { return slices.Contains(e.Unreachable, r.URL) } // which is a need that says so

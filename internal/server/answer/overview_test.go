@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -70,5 +71,19 @@ func TestWaitsForApproval(t *testing.T) {
 		if got := waitsForApproval(status.Stage{Next: next}); got != test.want {
 			t.Errorf("%+v: %v", test.part, got)
 		}
+	}
+}
+
+// TestHeldLanes: a held lane needs attention, once.
+func TestHeldLanes(t *testing.T) {
+	stage := status.Stage{Environment: "stage", Commit: "c1", Merged: true, Lanes: []status.Lane{{Name: "hello", Next: "c2", Reason: "it failed"}, {Name: "shop", Hold: "a sale"}}}
+	needs := Source{Snapshot: status.Snapshot{Chain: status.Chain{Stages: []status.Stage{stage}}}}.Needs()
+	if !slices.ContainsFunc(needs, func(n Need) bool { return n.Environment == "stage" && n.Reason == "lane shop is held: a sale" }) {
+		t.Errorf("the needs are %+v", needs)
+	}
+	before := len(needs)
+	stage.Hold = "lane shop is held, and stage moves as a whole: a sale"
+	if needs := (Source{Snapshot: status.Snapshot{Chain: status.Chain{Stages: []status.Stage{stage}}}}).Needs(); len(needs) > before {
+		t.Errorf("the needs are %+v", needs)
 	}
 }
