@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -41,6 +42,12 @@ type dryRun struct {
 
 // $CP and $OUT are the control plane and the GitOps repository, $URL a daemon, $FOLDERS a repository
 // whose environments are folders, and $INPUTS those of the plan of a stack.
+// advancing has the first wave of an advance of dev merged.
+var advancing = []string{
+	`set Promotion/fleet environments[dev].waves=[{"name":"first","pick":{"count":1}}] --control-plane $CP`, "serve --once --config $SETTINGS", "pr merge dev --repo $OUT",
+	"set -e dev config/20-environment EXTRA=1 --control-plane $CP", "serve --once --config $SETTINGS", "pr merge dev --repo $OUT",
+}
+
 // choosing has a policy choose.
 const choosing = `set policy/hello -e dev annotations.fairlead.io/choose={"pick":1} --control-plane $CP`
 
@@ -65,6 +72,10 @@ var dryRuns = []dryRun{
 	{"delete", nil, "delete policy/hello -e dev --control-plane $CP", "commit to dev of "},
 	{"schedule rebalance", []string{choosing}, "schedule rebalance -e dev --control-plane $CP", "commit to dev of "},
 	{"schedule forget", []string{choosing, "schedule rebalance -e dev --control-plane $CP"}, "schedule forget hello -e dev --control-plane $CP", "commit to dev of "},
+	{"waves skip", advancing, "waves skip dev first --reason why --config $SETTINGS", "commit to dev of "},
+	{"waves back", advancing, "waves back dev --reason why --config $SETTINGS", "commit to dev of "},
+	{"waves replace", advancing, "waves replace dev --reason why --config $SETTINGS", "commit to dev of "},
+	{"waves retry", append(slices.Clone(advancing), "waves skip dev first --reason why --config $SETTINGS"), "waves retry dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP --pull-request", "commit to fairlead/change/hold/dev of "},

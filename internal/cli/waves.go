@@ -18,6 +18,8 @@ func newWaves(a *app) *cobra.Command {
 merged and whose last one is not. fairlead status shows its waves, and fairlead hold ENVIRONMENT
 --scope waves pauses them. Each decision is an object of kind WaveDecision on the environment's
 branch, in .fairlead/waves.`,
+		Args: checkSubcommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	for _, part := range []*cobra.Command{newWavesSkip(a), newWavesBack(a), newWavesReplace(a), newWavesRetry(a)} {
 		part.GroupID = ""
