@@ -36,7 +36,7 @@ func newTeams(count int) *teams {
 		}
 		t.stages = append(t.stages, Stage{Stage: s})
 	}
-	t.owners = Owners{map[string]bool{"ct": true}, map[string]string{}}
+	t.owners = Owners{clusterTypes: map[string]bool{"ct": true}, targets: map[string]string{}}
 	for i := range count {
 		t.owners.targets[laneOf(i)] = laneOf(i)
 	}

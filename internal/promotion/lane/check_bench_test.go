@@ -39,7 +39,7 @@ func BenchmarkCheck(b *testing.B) {
 		if problems.Stops() {
 			b.Fatal(problems[0])
 		}
-		owners := Partition{}.NewOwners(m)
+		owners := Partition{}.NewOwners(m, nil)
 		for team := range 2 {
 			owners.targets[m.Targets[workload+team].Name] = laneOf(team)
 		}

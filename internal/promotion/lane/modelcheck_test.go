@@ -97,7 +97,7 @@ func (w *world) render(c Composition) (Output, error) {
 		e, _ := base.Lookup(file)
 		return string(e.Data)
 	}
-	o := Output{Owners: Owners{map[string]bool{"ct": true}, map[string]string{}}}
+	o := Output{Owners: Owners{clusterTypes: map[string]bool{"ct": true}, targets: map[string]string{}}}
 	files := map[string][]byte{"ct/README.md": []byte("a cluster type")}
 	for _, lane := range laneNames {
 		own := read("w/" + lane + ".yaml")

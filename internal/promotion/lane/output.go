@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -41,12 +42,13 @@ type Output struct {
 type Owners struct {
 	clusterTypes map[string]bool
 	targets      map[string]string // lanes by deployment target
+	stacks       map[string]string // lanes by the folders of stacks, three levels deep
 }
 
 // NewOwners returns the owners of what is rendered from a model. A deployment target belongs to the lane of the file that it is
-// written in; one of a team's repository, to the lane of the registration.
-func (p Partition) NewOwners(m *model.Model) Owners {
-	o := Owners{clusterTypes: map[string]bool{}, targets: map[string]string{}}
+// written in; one of a team's repository, to the lane of the registration; a stack, which has these folders, to the lane of its blueprint.
+func (p Partition) NewOwners(m *model.Model, folders func(*model.Stack) []string) Owners {
+	o := Owners{clusterTypes: map[string]bool{}, targets: map[string]string{}, stacks: map[string]string{}}
 	for _, c := range m.ClusterTypes {
 		o.clusterTypes[c.Name] = true
 	}
@@ -60,6 +62,14 @@ func (p Partition) NewOwners(m *model.Model) Owners {
 			lane = p.findOwner(t.Object)
 		}
 		o.targets[t.Name] = lane
+	}
+	for _, s := range m.Stacks.List {
+		for _, folder := range folders(s) {
+			o.stacks[folder] = Platform
+			if s.Blueprint != nil {
+				o.stacks[folder] = p.FindLane(s.Blueprint.Pos.File)
+			}
+		}
 	}
 	return o
 }
@@ -88,6 +98,12 @@ func changedOwners(before, after Output) map[string]string {
 		switch {
 		case clusterType == trackingFolder:
 			continue
+		case before.Owners.holdsStacks(clusterType) || after.Owners.holdsStacks(clusterType):
+			for folder := range changedStacks(old.Tree(), fresh.Tree()) {
+				note(before.Owners.Find(clusterType+"/"+folder+"/"), clusterType+"/"+folder)
+				note(after.Owners.Find(clusterType+"/"+folder+"/"), clusterType+"/"+folder)
+			}
+			continue
 		case !before.Owners.clusterTypes[clusterType] && !after.Owners.clusterTypes[clusterType]:
 			note(Platform, clusterType)
 			continue
@@ -109,10 +125,30 @@ func changedOwners(before, after Output) map[string]string {
 	return changed
 }
 
+// changedStacks yields the folders of stacks, and what is next to them, that differ below a folder of all stacks.
+func changedStacks(before, after tree.Tree) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for old, fresh := range tree.ZipChanged(before, after) {
+			team := max(old.Name, fresh.Name)
+			if old.Tree().IsEmpty() && fresh.Tree().IsEmpty() && !yield(team) { // a file
+				return
+			}
+			for o, f := range tree.ZipChanged(old.Tree(), fresh.Tree()) {
+				if !yield(team + "/" + max(o.Name, f.Name)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 const readmeName = "README.md"
 
 // Find returns the lane of a file of the output.
 func (o Owners) Find(file string) string {
+	if lane, known := o.stacks[o.StackFolder(file)]; known {
+		return lane
+	}
 	clusterType, rest, _ := strings.Cut(file, "/")
 	target, _, isInside := strings.Cut(rest, "/")
 	if !isInside || !o.clusterTypes[clusterType] {
@@ -126,4 +162,26 @@ func (o Owners) find(target string) string {
 		return lane
 	}
 	return Platform
+}
+
+// StackFolder returns the folder of a stack that a file is in; "" if it is in none.
+func (o Owners) StackFolder(file string) string {
+	parts := strings.SplitN(file, "/", 4)
+	if len(parts) < 4 {
+		return ""
+	}
+	folder := strings.Join(parts[:3], "/")
+	if _, known := o.stacks[folder]; !known {
+		return ""
+	}
+	return folder
+}
+
+func (o Owners) holdsStacks(top string) bool {
+	for folder := range o.stacks {
+		if strings.HasPrefix(folder, top+"/") {
+			return true
+		}
+	}
+	return false
 }

@@ -244,8 +244,12 @@ func TestOwners(t *testing.T) {
 			{Object: named("own", at("dev-only", "targets.yaml")), Team: true},
 			{Object: named("hello", at("dev", "workloads/hello.yaml"))},
 		},
-	})
+		Stacks: model.Stacks{List: []*model.Stack{
+			{Object: named("taken", at("dev", "a.yaml")), Blueprint: &model.Blueprint{Name: "taken", Pos: at("base", "workloads/shop/blueprint.yaml").Pos}}, {Object: named("plain", at("dev", "b.yaml"))},
+		}},
+	}, func(s *model.Stack) []string { return []string{"stacks/team/" + s.Name} })
 	for file, want := range map[string]string{
+		"stacks/team/taken/queue/a.yaml": "shop", "stacks/team/plain/queue/a.yaml": Platform, "stacks/team/taken": Platform, "stacks/kustomization.yaml": Platform,
 		"large/web/reconciler.yaml": "hello-registration", "large/shop/a/b.yaml": "shop", "large/shared/a.yaml": Platform, "large/own/a.yaml": Platform,
 		"large/hello/a.yaml": Platform, "large/unknown/a.yaml": Platform, "small/web/a.yaml": Platform, "large/web": Platform, "web": Platform,
 	} {

@@ -155,7 +155,8 @@ func (p *laneProof) judgeObjects(cluster string) (rollout.Phase, string) {
 	known := p.readEvents()[cluster]
 	worst := rollout.Ready
 	for folder, objects := range p.objects.checked {
-		if p.objects.owners[folder] != p.lane || known.clusterType != "" && path.Dir(folder) != known.clusterType {
+		if p.objects.owners[folder] != p.lane || known.clusterType != "" && path.Dir(folder) != known.clusterType && !strings.Contains(path.Dir(folder), "/") { // stacks have no cluster type
+
 			continue
 		}
 		changed := p.findChange(folder)
@@ -300,6 +301,7 @@ func (e *laneDecider) findObjects(ctx context.Context, s *stageState) *laneObjec
 			for parent := path.Dir(folder); strings.Contains(parent, "/"); parent = path.Dir(parent) {
 				folder = parent
 			}
+			folder = cmp.Or(rendered.Owners.StackFolder(file), folder)
 			found.owners[folder] = owner
 		}
 		objects, _ := manifest.Decode(content)

@@ -326,7 +326,7 @@ func (e *laneDecider) render(ctx context.Context, environment string, c lane.Com
 	if p, stops := r.Problems.FirstStopping(); stops {
 		return lane.Output{Problem: p.String()}, nil
 	}
-	return lane.Output{Tree: r.Tree, Owners: e.partition.NewOwners(r.Model)}, nil
+	return lane.Output{Tree: r.Tree, Owners: e.partition.NewOwners(r.Model, listStackFolders)}, nil
 }
 
 func (m *Promoter) observeAll(ctx context.Context, policy Policy) ([]*stageState, promote.Line, error) {

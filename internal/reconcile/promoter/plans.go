@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
@@ -237,4 +238,9 @@ func readStacks(repo *git.Repository, commit, folder string) ([]stackfiles.Summa
 	}
 	all, err := stackfiles.Summarize(seen.Tree.Sub(folder))
 	return all, errors.Join(seen.Err(), err)
+}
+
+func listStackFolders(s *model.Stack) []string {
+	d := stackfiles.Deleted{Team: s.TeamName.Text, Env: s.EnvName.Text}
+	return []string{d.Folder(), d.ModulesFolder()}
 }

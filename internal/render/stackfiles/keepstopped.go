@@ -21,7 +21,7 @@ func KeepStopped(rendered, previous tree.Tree, isStopped func(stack string) bool
 				if i == 0 {
 					continue
 				}
-				for _, folder := range []string{d.Folder(), d.modulesFolder()} {
+				for _, folder := range []string{d.Folder(), d.ModulesFolder()} {
 					for file, e := range previous.Sub(folder).Walk() {
 						if err := k.kept.AddEntry(path.Join(folder, file), e); err != nil {
 							return tree.Tree{}, err

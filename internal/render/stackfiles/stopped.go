@@ -79,7 +79,7 @@ func (k *keeper) keepUnreadable(output tree.Tree, d Deleted, why error) error {
 		Pos: pos, Subject: subject, Hint: "restore the files below " + d.Folder() + " on the branch of the output, from the commit before they were edited",
 		Summary: fmt.Sprintf("what the output has of the stack %s cannot be read: %v", d.Path(), why), Stack: d.Path(),
 	})
-	for _, folder := range []string{d.Folder(), d.modulesFolder()} {
+	for _, folder := range []string{d.Folder(), d.ModulesFolder()} {
 		for file, e := range output.Sub(folder).Walk() {
 			if err := k.kept.AddEntry(path.Join(folder, file), e); err != nil {
 				return err
@@ -97,7 +97,7 @@ func (k *keeper) checkUnpinned(s *renderedStack) (found bool) {
 			continue
 		}
 		for _, c := range now.Components {
-			folder := path.Join(s.modulesFolder(), c.Name.Text, "terraform")
+			folder := path.Join(s.ModulesFolder(), c.Name.Text, "terraform")
 			why, unpinned := rootmodule.FindUnpinned(k.model, s.output.Sub(folder), k.rendered.Sub(folder))
 			if unpinned {
 				found = true
@@ -141,7 +141,8 @@ func (k *keeper) stopApproved(a *model.PlanApproval, hint, format string, args .
 	k.problems = append(k.problems, found)
 }
 
-func (d Deleted) modulesFolder() string {
+// ModulesFolder returns the folder of the root modules of the stack in the output.
+func (d Deleted) ModulesFolder() string {
 	return path.Join(ModulesFolder, d.Team+TeamSuffix, d.Env+EnvSuffix)
 }
 
@@ -159,7 +160,7 @@ func (k *keeper) keepStack(s *renderedStack, changed map[string]any) error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range []string{s.Folder(), s.modulesFolder()} {
+	for _, folder := range []string{s.Folder(), s.ModulesFolder()} {
 		for file, e := range s.output.Sub(folder).Walk() {
 			file = path.Join(folder, file)
 			if isSealOf(file, resealed) {
@@ -218,7 +219,7 @@ func (k *keeper) withoutKept() (tree.Tree, error) {
 		}
 		team, env, _ := strings.Cut(name, "/")
 		d := Deleted{Team: team, Env: env}
-		folders = append(folders, d.Folder()+"/", d.modulesFolder()+"/")
+		folders = append(folders, d.Folder()+"/", d.ModulesFolder()+"/")
 	}
 	var b tree.Builder
 	var others []tree.Entry
