@@ -32,6 +32,8 @@ type Choice struct {
 	Tolerate []Toleration
 	// Priority orders units: those with the highest are placed first, and moved last.
 	Priority int
+	// Groups divide what was chosen, for waves and for others; nil for none.
+	Groups *Groups
 	// Required stops the environment if a unit has too few places.
 	Required bool
 	Decider  Decider
@@ -104,6 +106,7 @@ type choiceSpec struct {
 	Avoid       []avoidSpec    `yaml:"avoid"`
 	Tolerate    []tolerateSpec `yaml:"tolerate"`
 	Priority    numberText     `yaml:"priority"`
+	Groups      *groupsSpec    `yaml:"groups"`
 	Unsatisfied string         `yaml:"unsatisfied"`
 	By          string         `yaml:"by"`
 	Config      yaml.Node      `yaml:"config"`
@@ -213,6 +216,7 @@ func (r *reader) readChoice(o Object, annotations annotations, problems *problem
 	c.Required = d.oneOf("unsatisfied", s.Unsatisfied, "warn", "stop") == "stop"
 	c.Priority = d.readNumber(&s.Priority, "priority", 0, -maxPriority, maxPriority)
 	c.Decider = d.readDecider(&s)
+	c.Groups = s.Groups.parse(d)
 	for i, n := range []int{len(s.Spread), len(s.Prefer), len(s.Avoid), len(s.Tolerate)} {
 		if n > maxChoiceItems {
 			field := []string{"spread", "prefer", "avoid", "tolerate"}[i]

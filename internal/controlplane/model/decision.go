@@ -33,6 +33,7 @@ type Decision struct {
 	// digest of what it answered.
 	By, From, Question string
 	Units              map[string][]string
+	Groups             []DecidedGroup
 	// Lines are where the units are written; nil if the decision was not read from a file.
 	Lines map[string]problem.Pos
 }
@@ -61,7 +62,13 @@ type decisionSpec struct {
 	By       string              `yaml:"by"`
 	From     string              `yaml:"from"`
 	Question string              `yaml:"of"`
+	Groups   []decidedGroupSpec  `yaml:"groups"`
 	Units    map[string][]string `yaml:"units"`
+}
+
+type decidedGroupSpec struct {
+	Name         string   `yaml:"name"`
+	ClusterTypes []string `yaml:"clusterTypes"`
 }
 
 // readDecision reads a Decision. Elsewhere than in the folder of decisions it is ignored.
@@ -73,6 +80,9 @@ func (r *reader) readDecision(n *yaml.Node, h header, d *decoder) {
 	}
 	o, s, _ := readObject[decisionSpec](r, n, h.kind, d)
 	c := &Decision{Object: o, By: cmp.Or(s.By, DecidedByFairlead), From: s.From, Question: s.Question, Units: map[string][]string{}, Lines: map[string]problem.Pos{}}
+	for _, g := range s.Groups {
+		c.Groups = append(c.Groups, DecidedGroup(g))
+	}
 	_, spec := yamldoc.LookUpPair(n, "spec")
 	_, units := yamldoc.LookUpPair(spec, "units")
 	for name, types := range s.Units {
@@ -89,7 +99,8 @@ const decisionComment = "# Written by Fairlead: what was chosen, so that it stay
 
 // Equal reports whether another decision says the same.
 func (d *Decision) Equal(o *Decision) bool {
-	return d.By == o.By && d.From == o.From && d.Question == o.Question && maps.EqualFunc(d.Units, o.Units, slices.Equal)
+	sameGroup := func(a, b DecidedGroup) bool { return a.Name == b.Name && slices.Equal(a.ClusterTypes, b.ClusterTypes) }
+	return d.By == o.By && d.From == o.From && d.Question == o.Question && maps.EqualFunc(d.Units, o.Units, slices.Equal) && slices.EqualFunc(d.Groups, o.Groups, sameGroup)
 }
 
 // Encode returns the text of a decision: a line for each unit, sorted.
@@ -103,11 +114,12 @@ func (d *Decision) Encode() ([]byte, error) {
 		mapping.Content = append(mapping.Content, textNode(name), types)
 	}
 	text, err := EncodeObject(DecisionKind, d.Name, struct {
-		By       string     `yaml:"by"`
-		From     string     `yaml:"from,omitempty"`
-		Question string     `yaml:"of,omitempty"`
-		Units    *yaml.Node `yaml:"units"`
-	}{cmp.Or(d.By, DecidedByFairlead), d.From, d.Question, mapping})
+		By       string         `yaml:"by"`
+		From     string         `yaml:"from,omitempty"`
+		Question string         `yaml:"of,omitempty"`
+		Groups   []DecidedGroup `yaml:"groups,omitempty"`
+		Units    *yaml.Node     `yaml:"units"`
+	}{cmp.Or(d.By, DecidedByFairlead), d.From, d.Question, d.Groups, mapping})
 	return append([]byte(decisionComment), text...), err
 }
 
@@ -120,7 +132,7 @@ func textNode(text string) *yaml.Node {
 // Narrow returns the decision without the cluster types that a model does not have.
 func (d *Decision) Narrow(m *Model) *Decision {
 	n := *d
-	n.Units = map[string][]string{}
+	n.Units, n.Groups = map[string][]string{}, nil // groups are divided anew
 	for unit, types := range d.Units {
 		kept := slices.DeleteFunc(slices.Clone(types), func(name string) bool { return m.ClusterType(name) == nil })
 		if len(kept) > 0 {

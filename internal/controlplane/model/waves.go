@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -161,14 +162,34 @@ func (s advanceSpec) parse(pos problem.Pos, d *decoder) (Advance, *Budget) {
 }
 
 type waveSpec struct {
-	Name         locatedText   `yaml:"name" required:"true"`
-	ClusterTypes *selectorSpec `yaml:"clusterTypes"`
-	Pick         *pickSpec     `yaml:"pick"`
-	Batch        *int          `yaml:"batch"`
-	Gates        []yaml.Node   `yaml:"gates"`
-	Proof        []yaml.Node   `yaml:"proof"`
-	Merge        string        `yaml:"merge"`
-	Budget       *budgetSpec   `yaml:"budget"`
+	Name         locatedText `yaml:"name" required:"true"`
+	ClusterTypes *waveTypes  `yaml:"clusterTypes"`
+	Pick         *pickSpec   `yaml:"pick"`
+	Batch        *int        `yaml:"batch"`
+	Gates        []yaml.Node `yaml:"gates"`
+	Proof        []yaml.Node `yaml:"proof"`
+	Merge        string      `yaml:"merge"`
+	Budget       *budgetSpec `yaml:"budget"`
+}
+
+// waveTypes is a selector, or the name of a group that policies have chosen.
+type waveTypes struct {
+	Group            string            `yaml:"group"`
+	MatchLabels      map[string]string `yaml:"matchLabels"`
+	MatchExpressions []expressionSpec  `yaml:"matchExpressions"`
+}
+
+func (s waveTypes) parse() (Selector, []error) {
+	selector, errs := selectorSpec{s.MatchLabels, s.MatchExpressions}.parseSelector()
+	if s.Group == "" {
+		return selector, errs
+	}
+	if err := kubename.CheckLabelValue(groupPrefix + s.Group); err != nil {
+		return selector, append(errs, fmt.Errorf("there cannot be a group %q", s.Group))
+	}
+	selector.Requirements = append(selector.Requirements, Requirement{Key: groupLabel(s.Group), Operator: Exists})
+	slices.SortFunc(selector.Requirements, func(a, b Requirement) int { return cmp.Compare(a.Key, b.Key) })
+	return selector, errs
 }
 
 type pickSpec struct {
@@ -221,7 +242,7 @@ func newWaves(r *reader, specs []waveSpec, budget *Budget, d *decoder) []Wave {
 		}
 		if s.ClusterTypes != nil {
 			var errs []error
-			w.ClusterTypes, errs = s.ClusterTypes.parseSelector()
+			w.ClusterTypes, errs = s.ClusterTypes.parse()
 			for _, err := range errs {
 				refuse(fmt.Sprintf("the operators are %q, %q, %q, %q", In, NotIn, Exists, DoesNotExist), "wave %s: %v", w.Name, err)
 			}

@@ -38,6 +38,8 @@ func TestWaves(t *testing.T) {
 		{"[{name: a, pick: {percent: 101}}]", 1},
 		{"[{name: a, pick: {percent: 1, by: 'a b'}}]", 1},
 		{"[{name: a, clusterTypes: {}}]", 1},
+		{"[{name: a, clusterTypes: {group: canary}}]", 0},
+		{"[{name: a, clusterTypes: {group: 'a b'}}]", 1},
 		{"[{name: a, clusterTypes: {matchExpressions: [{key: ring, operator: Has}]}}]", 1},
 		{"[{name: a, pick: {count: 1}, merge: direct, batch: 2, gates: [{window: {}}], budget: {clusterTypes: 1, clusters: 5%}}], advance: {onChange: restart, from: 3, away: 24h, budget: {clusters: 7}}", 0},
 		{"[{name: a, pick: {count: 1}, merge: maybe}]", 1},

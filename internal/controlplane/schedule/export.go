@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -44,32 +46,48 @@ func (p *Plan) PlacementDecisions(namespace string, clusters map[string][]string
 		if u.Policy.Choice.Unit != model.UnitPolicy {
 			placement += "-" + u.Name
 		}
-		decisions := []placedCluster{}
-		for _, place := range u.Places {
-			clusterType := p.model.ClusterTypes[place.ClusterType].Name
-			names := clusters[clusterType]
-			if len(names) == 0 {
-				names = []string{clusterType}
+		page := 1
+		for i, group := range u.groups(p.model) {
+			decisions := []placedCluster{}
+			for _, clusterType := range group.ClusterTypes {
+				names := clusters[clusterType]
+				if len(names) == 0 {
+					names = []string{clusterType}
+				}
+				for _, name := range names {
+					decisions = append(decisions, placedCluster{ClusterName: name})
+				}
 			}
-			for _, name := range names {
-				decisions = append(decisions, placedCluster{ClusterName: name})
+			slices.SortFunc(decisions, func(a, b placedCluster) int { return cmp.Compare(a.ClusterName, b.ClusterName) })
+			for first := true; first || len(decisions) > 0; first = false {
+				n := min(len(decisions), maxDecisions)
+				d := newPlacementDecision(placement, namespace, page, decisions[:n])
+				d.Metadata.Labels[model.PlacementGroup+"/decision-group-index"] = strconv.Itoa(i)
+				if group.Name != "" {
+					d.Metadata.Labels[model.PlacementGroup+"/decision-group-name"] = group.Name
+				}
+				all = append(all, d)
+				decisions, page = decisions[n:], page+1
 			}
-		}
-		slices.SortFunc(decisions, func(a, b placedCluster) int { return cmp.Compare(a.ClusterName, b.ClusterName) })
-		for page := 1; page == 1 || len(decisions) > 0; page++ {
-			n := min(len(decisions), maxDecisions)
-			all = append(all, newPlacementDecision(placement, namespace, page, decisions[:n]))
-			decisions = decisions[n:]
 		}
 	}
 	return all
+}
+
+// groups returns the places of a unit in the groups of its policy; all in one without any.
+func (u *Unit) groups(m *model.Model) []model.DecidedGroup {
+	types := list.Convert(u.Places, func(p Place) *model.ClusterType { return m.ClusterTypes[p.ClusterType] })
+	if groups := u.Policy.Choice.Groups.Divide(types); len(groups) > 0 {
+		return groups
+	}
+	return []model.DecidedGroup{{ClusterTypes: list.Convert(types, func(t *model.ClusterType) string { return t.Name })}}
 }
 
 func newPlacementDecision(placement, namespace string, page int, decisions []placedCluster) PlacementDecision {
 	return PlacementDecision{
 		APIVersion: model.PlacementGroup + "/v1beta1", Kind: model.PlacementDecisionKind, Status: placementStatus{decisions},
 		Metadata: placementMetadata{Name: fmt.Sprintf("%s-decision-%d", placement, page), Namespace: namespace, Labels: map[string]string{
-			model.PlacementLabel: placement, model.PlacementGroup + "/decision-group-index": "0",
+			model.PlacementLabel: placement,
 		}},
 	}
 }

@@ -112,7 +112,22 @@ func (p *Plan) Decisions() []*model.Decision {
 		}
 		d.Units[u.Name] = list.Convert(u.Places, func(place Place) string { return p.model.ClusterTypes[place.ClusterType].Name })
 	}
+	for policy, d := range byPolicy {
+		if policy.Choice.Groups != nil {
+			d.Groups = policy.Choice.Groups.Divide(p.chosenTypes(d))
+		}
+	}
 	return slices.SortedFunc(maps.Values(byPolicy), func(a, b *model.Decision) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func (p *Plan) chosenTypes(d *model.Decision) []*model.ClusterType {
+	chosen := map[string]bool{}
+	for _, names := range d.Units {
+		for _, name := range names {
+			chosen[name] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(p.model.ClusterTypes), func(t *model.ClusterType) bool { return !chosen[t.Name] })
 }
 
 func (p *Plan) selectObjects(policy *model.Policy, m *model.Model) selection {

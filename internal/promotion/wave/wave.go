@@ -71,11 +71,11 @@ func CheckWaves(environment string, waves []model.Wave, types map[string]map[str
 	return problems
 }
 
-// FindTypes returns the labels of the cluster types of a model.
+// FindTypes returns the labels of the cluster types of a model, by which waves select them.
 func FindTypes(m *model.Model) map[string]map[string]string {
 	types := make(map[string]map[string]string, len(m.ClusterTypes))
 	for _, t := range m.ClusterTypes {
-		types[t.Name] = t.Labels
+		types[t.Name] = m.GroupLabels(t)
 	}
 	return types
 }

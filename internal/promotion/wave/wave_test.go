@@ -31,6 +31,42 @@ func TestPartition(t *testing.T) {
 	}
 }
 
+// TestGroupOfWave: a wave has the cluster types that policies have chosen for a group, by the decisions that are written.
+func TestGroupOfWave(t *testing.T) {
+	layer := func(kind model.LayerKind, text string) model.Layer {
+		return model.Layer{Kind: kind, Name: "prod", Files: tree.FromEntries([]tree.Entry{tree.File("all.yaml", []byte(text))})}
+	}
+	types := ""
+	for _, name := range []string{"a", "b", "c"} {
+		types += "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: " + name + "}\nspec: {reconciler: x, namespaceService: x, configType: x}\n"
+	}
+	m, _ := model.Parse("prod", layer(model.Env, types), layer(model.Decisions, `apiVersion: fairlead.io/v1alpha1
+kind: Decision
+metadata: {name: shop}
+spec:
+  by: fairlead
+  groups:
+    - {name: canary, clusterTypes: [b]}
+    - {clusterTypes: [c]}
+  units: {cart: [b, c]}
+`))
+	base := model.NewParser().Progress("base", model.Layer{Kind: model.Base, Name: "base", Prefix: ".fairlead", Files: tree.FromEntries([]tree.Entry{tree.File("promotion.yaml", []byte(`apiVersion: fairlead.io/v1alpha1
+kind: Promotion
+metadata: {name: fleet}
+spec:
+  environments:
+    - name: prod
+      waves: [{name: first, clusterTypes: {group: canary}}]
+`))})})
+	if len(base.Promotions) == 0 || len(m.Decisions) != 1 {
+		t.Fatalf("%d decisions, %v", len(m.Decisions), base.Problems)
+	}
+	got := Partition("prod", base.Promotions[0].Stages[0].Waves, FindTypes(m))
+	if diff := cmp.Diff([]Members{{"first", []string{"b"}}, {model.RestWave, []string{"a", "c"}}}, got); diff != "" {
+		t.Errorf("the waves (-want +got):\n%s", diff)
+	}
+}
+
 // TestCheckWaves: a wave without cluster types is a warning, and waves beside stacks are a problem.
 func TestCheckWaves(t *testing.T) {
 	waves := []model.Wave{{Name: "first", Pick: &model.Pick{Count: 1}}, {Name: "second", Pick: &model.Pick{Count: 1, By: "region"}}}

@@ -1,0 +1,118 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+)
+
+// Groups divide the cluster types that a policy has chosen, as decision groups of Open Cluster Management do: first those
+// that have a name, then the rest.
+type Groups struct {
+	Named []NamedGroup
+	// Size is the most cluster types of a group, or Percent of all that are chosen, rounded up; no limit if both are 0.
+	Size, Percent int
+}
+
+// NamedGroup takes the cluster types that it selects and that no group before it has.
+type NamedGroup struct {
+	Name         string
+	ClusterTypes Selector
+}
+
+// DecidedGroup is a group of a decision; the rest has no name. Several have one name if they are divided by size.
+type DecidedGroup struct {
+	Name         string   `yaml:"name,omitempty"`
+	ClusterTypes []string `yaml:"clusterTypes,flow"`
+}
+
+// groupPrefix begins the name of the label by which a wave selects the cluster types of a group.
+const groupPrefix = "group."
+
+func groupLabel(name string) string { return OwnGroup + "/" + groupPrefix + name }
+
+// GroupLabels returns the labels of a cluster type, with one for each group of a decision that has it.
+func (m *Model) GroupLabels(t *ClusterType) map[string]string {
+	labels := t.Labels
+	for _, d := range m.Decisions {
+		for _, g := range d.Groups {
+			if g.Name == "" || !slices.Contains(g.ClusterTypes, t.Name) {
+				continue
+			}
+			more := map[string]string{groupLabel(g.Name): ""}
+			maps.Copy(more, labels)
+			labels = more
+		}
+	}
+	return labels
+}
+
+// Divide returns the groups of the cluster types that are chosen, each sorted by name.
+func (g *Groups) Divide(chosen []*ClusterType) []DecidedGroup {
+	if g == nil {
+		return nil
+	}
+	left := slices.SortedFunc(slices.Values(chosen), func(a, b *ClusterType) int { return cmp.Compare(a.Name, b.Name) })
+	size := cmp.Or(g.Size, (g.Percent*len(left)+99)/100, len(left))
+	var all []DecidedGroup
+	for _, group := range append(slices.Clip(g.Named), NamedGroup{}) {
+		var names []string
+		left = slices.DeleteFunc(left, func(t *ClusterType) bool {
+			takes := group.ClusterTypes.Matches(t.Labels)
+			if takes {
+				names = append(names, t.Name)
+			}
+			return takes
+		})
+		for part := range slices.Chunk(names, max(size, 1)) {
+			all = append(all, DecidedGroup{group.Name, part})
+		}
+	}
+	return all
+}
+
+type groupsSpec struct {
+	Named []groupSpec  `yaml:"named"`
+	Size  verbatimText `yaml:"size"`
+}
+
+type groupSpec struct {
+	Name         string       `yaml:"name" required:"true"`
+	ClusterTypes selectorSpec `yaml:"clusterTypes" required:"true"`
+}
+
+func (s *groupsSpec) parse(a annotationText) *Groups {
+	if s == nil {
+		return nil
+	}
+	if len(s.Named) > maxChoiceItems {
+		a.addAt("groups", "", "choose.groups has %d names, and %d is the limit", len(s.Named), maxChoiceItems)
+		return nil
+	}
+	g := &Groups{}
+	for _, one := range s.Named {
+		if err := kubename.CheckLabelValue(groupPrefix + one.Name); err != nil || one.Name == "" {
+			a.addAt("groups", "write a name such as canary", "choose.groups cannot have the name %q", one.Name)
+		}
+		g.Named = append(g.Named, NamedGroup{one.Name, a.selector("groups", one.ClusterTypes)})
+	}
+	if s.Size == "" {
+		return g
+	}
+	digits, isPercent := strings.CutSuffix(string(s.Size), "%")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || n > maxPick || isPercent && n > 100 {
+		a.addAt("groups", "write a number such as 5, or a part such as 25%", "choose.groups cannot have the size %q", s.Size)
+		return g
+	}
+	if isPercent {
+		g.Percent = n
+	} else {
+		g.Size = n
+	}
+	return g
+}
