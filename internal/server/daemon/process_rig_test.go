@@ -61,6 +61,8 @@ type site struct {
 	*rig
 	fleets  []*fleet.Fleet
 	written []map[string][]byte // what is on the branches of the control plane
+	base    tree.Tree           // what is on its main branch
+	more    string              // settings
 }
 
 func environmentName(i int) string { return fmt.Sprintf("prod%d", i) }
@@ -69,7 +71,7 @@ func newSite(t testing.TB, size fleet.Size, environments int) *site {
 	t.Helper()
 	s := &site{rig: &rig{TB: t, dir: t.TempDir(), server: gittest.ServeGit(t), repos: map[string]*git.Remote{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	s.create()
-	base := map[string][]byte{}
+	base, err := map[string][]byte{}, error(nil)
 	for i := range environments {
 		s.fleets = append(s.fleets, fleet.New(size))
 		name, env := environmentName(i), map[string][]byte{}
@@ -92,9 +94,9 @@ func newSite(t testing.TB, size fleet.Size, environments int) *site {
 		s.push("apps", name, s.workloads(i))
 		s.push("out", name, s.one("README.md", "Ours.\n"))
 	}
-	files, err := tree.FromFiles(base)
+	s.base, err = tree.FromFiles(base)
 	s.must(err)
-	s.push("cp", "main", files)
+	s.push("cp", "main", s.base)
 	return s
 }
 
@@ -156,6 +158,7 @@ func (s *site) start(program string) *process {
 	for url, name := range map[string]string{"cp": "cp", "apps": "apps", "gitops": "out"} {
 		text += fmt.Sprintf("  https://git.example.com/%s: %q\n", url, s.server.URL(name))
 	}
+	text += s.more
 	settings := filepath.Join(s.dir, "fairlead.yaml")
 	s.must(os.WriteFile(settings, []byte(text), 0o600))
 	command := exec.Command(program, "serve", "--config", settings)
@@ -200,14 +203,20 @@ func (p *process) until(what string) line {
 // those that are named. It gives the CPU time in seconds.
 func (p *process) cycle(want string, environments ...int) float64 {
 	p.Helper()
+	spent := p.wake()
+	p.is(want, environments...)
+	return spent
+}
+
+// wake has the daemon do a cycle, and gives the CPU time in seconds.
+func (p *process) wake() float64 {
+	p.Helper()
 	before := p.cpu()
 	answer, err := http.Post("http://"+p.address+"/api/v1/wake", "", nil)
 	p.must(err)
 	p.must(answer.Body.Close())
 	p.until("cycle")
-	spent := p.cpu() - before
-	p.is(want, environments...)
-	return spent
+	return p.cpu() - before
 }
 
 // is sees that environments are in a state: all, or those that are named.
@@ -217,18 +226,20 @@ func (p *process) is(want string, environments ...int) {
 		if environments != nil && !slices.Contains(environments, i) {
 			continue
 		}
-		answer, err := http.Get("http://" + p.address + "/api/v1/environments/" + environmentName(i))
-		p.must(err)
-		var e struct {
-			State, Reason string
-			Assignments   int
-		}
-		p.must(json.NewDecoder(answer.Body).Decode(&e))
-		p.must(answer.Body.Close())
-		if e.State != want {
-			p.Fatalf("environment %s is %s (%s), want %s", environmentName(i), e.State, e.Reason, want)
+		if state, reason := p.stateOf(i); state != want {
+			p.Fatalf("environment %s is %s (%s), want %s", environmentName(i), state, reason, want)
 		}
 	}
+}
+
+func (p *process) stateOf(i int) (state, reason string) {
+	p.Helper()
+	answer, err := http.Get("http://" + p.address + "/api/v1/environments/" + environmentName(i))
+	p.must(err)
+	var e struct{ State, Reason string }
+	p.must(json.NewDecoder(answer.Body).Decode(&e))
+	p.must(answer.Body.Close())
+	return e.State, e.Reason
 }
 
 // cpu is the CPU time of the daemon, without that of processes that it has started, in
