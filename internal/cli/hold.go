@@ -23,7 +23,8 @@ output, whether it comes from the base, its own branch or a workload. The pull r
 the output is kept up to date, so that people see what waits, and they may merge it.
 With --scope promotion only promotions wait. With --scope waves the waves of the environment
 are paused: an advance that has begun proposes no other wave, and a change begins with none. With
---lane only that lane keeps its commit: the others are promoted, without what changes it.`,
+--lane only that lane keeps its commit: the others are promoted, without what changes it. A hold
+replaces one that was there, and says which; it is refused if it would stop less.`,
 		Example: `  fairlead hold stage --reason "the load test of Tuesday"
   fairlead hold prod --lane shop --reason "the sale is on"`,
 	}, func(ctx context.Context, d *actions.Session, environment string) (actions.Result, error) {

@@ -5,7 +5,59 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
+
+// TestWriteHold: a hold takes the place of one in the same file only if it stops as much, and names it.
+func TestWriteHold(t *testing.T) {
+	const output, promotion, waves = model.ScopeOutput, model.ScopePromotion, model.ScopeWaves
+	for name, test := range map[string]struct {
+		there    model.Hold
+		wanted   holdSpec
+		replaces string // a note; or "refused", or ""
+	}{
+		"the same":                    {model.Hold{Reason: "a", Scope: output}, holdSpec{Reason: "a"}, ""},
+		"another reason":              {model.Hold{Reason: "a", Scope: output}, holdSpec{Reason: "b"}, "a"},
+		"waves of an output":          {model.Hold{Reason: "a", Scope: output}, holdSpec{Reason: "b", Scope: waves}, "refused"},
+		"waves of a rollback":         {model.Hold{Reason: "a", Scope: output, Commit: "1"}, holdSpec{Reason: "b", Scope: waves}, "refused"},
+		"promotions of a rollback":    {model.Hold{Reason: "a", Scope: output, Commit: "1"}, holdSpec{Reason: "b", Scope: promotion}, "refused"},
+		"waves of promotions":         {model.Hold{Reason: "a", Scope: promotion}, holdSpec{Reason: "b", Scope: waves}, "refused"},
+		"promotions of waves":         {model.Hold{Reason: "a", Scope: waves}, holdSpec{Reason: "b", Scope: promotion}, "refused"},
+		"more than promotions":        {model.Hold{Reason: "a", Scope: promotion}, holdSpec{Reason: "b", Scope: output}, "a"},
+		"more than waves":             {model.Hold{Scope: waves}, holdSpec{Reason: "b"}, "no reason is given"},
+		"a rollback of what is held":  {model.Hold{Reason: "a", Scope: output}, holdSpec{Reason: "a", Commit: "1"}, "a"},
+		"of a lane":                   {model.Hold{Reason: "a", Lane: "shop", Scope: output}, holdSpec{Reason: "b", Lane: "shop"}, "a"},
+		"the whole, of a lane":        {model.Hold{Reason: "a", Lane: "shop", Scope: output}, holdSpec{Reason: "b"}, "a"},
+		"waves, of a lane":            {model.Hold{Reason: "a", Lane: "shop", Scope: output}, holdSpec{Reason: "b", Scope: waves}, "refused"},
+		"a lane, of the whole output": {model.Hold{Reason: "a", Scope: output}, holdSpec{Reason: "b", Lane: "shop"}, "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := promoter.HoldFile("")
+			test.there.Pos.File = file
+			var v snapshot
+			v.branch.Progress = &model.Progress{Holds: []*model.Hold{&test.there}}
+			c := change{environment: "prod"}
+			got := ""
+			if err := c.writeHold(v, file, test.wanted); err != nil {
+				got = "refused"
+				if !strings.Contains(err.Error(), "prod is held already") || !strings.HasSuffix(err.Error(), ": a") {
+					t.Error(err)
+				}
+			} else if c.notes != nil {
+				got = strings.TrimPrefix(c.notes[0], "this replaces the hold that was there: ")
+			}
+			if got != test.replaces || (got == "refused") != (c.files == nil) {
+				t.Errorf("%q with %d files, want %q", got, len(c.files), test.replaces)
+			}
+			test.there.Pos.File = "mine.yaml"
+			if err := c.writeHold(v, file, test.wanted); err != nil {
+				t.Errorf("beside a hold in another file: %v", err)
+			}
+		})
+	}
+}
 
 func TestApprovalName(t *testing.T) {
 	for address, want := range map[string]string{

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -19,17 +20,67 @@ import (
 )
 
 // Hold keeps the output of an environment as it is until it is released; with
-// [model.ScopePromotion], only its commit of the base.
+// [model.ScopePromotion], only its commit of the base, and with [model.ScopeWaves] what its waves have reached.
 func (d *Session) Hold(ctx context.Context, environment, reason, scope string) (Result, error) {
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		what := environment + " is"
+		switch scope {
+		case model.ScopePromotion:
+			what = "promotions of " + environment + " are"
+		case model.ScopeWaves:
+			what = "the waves of " + environment + " are"
+		}
 		c := change{
 			action: holdAction, environment: environment, reason: reason,
-			title: "Hold " + environment, summary: fmt.Sprintf("%s is held until fairlead release %[1]s", environment),
+			title: "Hold " + environment, summary: fmt.Sprintf("%s held until fairlead release %s", what, environment),
 		}
-		text, err := model.EncodeObject("Hold", "hold", holdSpec{Reason: reason, Scope: scope})
-		c.files = map[string][]byte{promoter.HoldFile(v.branch.Folder): text}
-		return c, err
+		if scope == model.ScopeWaves && len(v.stage.Waves) == 0 && v.orderProblem == "" {
+			return c, problem.Refusef("write waves: into its part of the Promotion, or leave out --scope", "the Promotion defines no waves for %s", environment)
+		}
+		return c, c.writeHold(v, promoter.HoldFile(v.branch.Folder), holdSpec{Reason: reason, Scope: scope})
 	})
+}
+
+// writeHold adds the file of a hold. The holds that it replaces must not stop more.
+func (c *change) writeHold(v snapshot, file string, s holdSpec) error {
+	for _, p := range v.branch.Progress.Problems {
+		if !p.Warning && p.Pos.File == file && !s.includes(&model.Hold{Scope: model.ScopeOutput, Lane: s.Lane}) {
+			return problem.Refusef(fmt.Sprintf("mend it, or remove it with fairlead release %s", c.environment), "%s may be a hold that stops more: %s", file, p)
+		}
+	}
+	for _, h := range slices.Concat(v.branch.Progress.Holds, v.branch.Progress.LaneHolds) {
+		if h.Pos.File != file {
+			continue
+		}
+		there := cmp.Or(h.Reason, "no reason is given")
+		switch {
+		case !s.includes(h) && h.Scope == model.ScopeOutput && h.Lane == "":
+			return problem.Refusef(fmt.Sprintf("that hold includes what this one stops; fairlead release %s ends it", c.environment),
+				"%s is held already, with scope %s: %s", c.environment, h.Scope, there)
+		case !s.includes(h):
+			return problem.Refusef(fmt.Sprintf("--scope output stops both; fairlead release %s ends that hold", c.environment),
+				"%s is held already, with scope %s, which this hold would end: %s", c.environment, h.Scope, there)
+		case s != holdSpec{h.Reason, h.Lane, h.Scope, h.Commit} && s != holdSpec{h.Reason, h.Lane, "", h.Commit}:
+			c.notes = append(c.notes, "this replaces the hold that was there: "+there)
+		}
+	}
+	content, err := model.EncodeObject("Hold", "hold", s)
+	if c.files == nil {
+		c.files = map[string][]byte{}
+	}
+	c.files[file] = content
+	return err
+}
+
+// includes reports whether a hold stops everything that another one of the same file stops.
+func (s holdSpec) includes(h *model.Hold) bool {
+	switch {
+	case s.Lane != "":
+		return s.Lane == h.Lane
+	case h.Lane != "":
+		return s.Scope != model.ScopeWaves
+	}
+	return s.Scope == "" || s.Scope == model.ScopeOutput || s.Scope == h.Scope
 }
 
 // Release removes the hold of an environment, even if the hold is unreadable. One that no action

@@ -32,9 +32,7 @@ func HoldLane(ctx context.Context, d *Session, environment, name, reason string)
 		if _, err := newLaneView(v, name); err != nil {
 			return c, err
 		}
-		content, err := model.EncodeObject("Hold", "hold", holdSpec{Reason: reason, Lane: name})
-		c.files = map[string][]byte{promoter.LaneHoldFile(v.branch.Folder, name): content}
-		return c, err
+		return c, c.writeHold(v, promoter.LaneHoldFile(v.branch.Folder, name), holdSpec{Reason: reason, Lane: name})
 	})
 }
 
@@ -327,7 +325,7 @@ func rollBackLane(ctx context.Context, d *Session, v snapshot, b Rollback) (chan
 	}
 	c, err = l.withVersion(ctx, c, d, h)
 	if err == nil {
-		c.files[promoter.LaneHoldFile(v.branch.Folder, b.Lane)], err = model.EncodeObject("Hold", "hold", holdSpec{Reason: b.Reason, Lane: b.Lane})
+		err = c.writeHold(v, promoter.LaneHoldFile(v.branch.Folder, b.Lane), holdSpec{Reason: b.Reason, Lane: b.Lane})
 	}
 	return c, err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -68,8 +67,7 @@ func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		if lanes := v.branch.Lanes; lanes != nil && len(lanes.Commits) > 0 {
 			c.notes = append(c.notes, "these lanes have commits of their own, and go back too: "+strings.Join(slices.Sorted(maps.Keys(lanes.Commits)), ", "))
 		}
-		c.files[promoter.HoldFile(v.branch.Folder)], err = model.EncodeObject("Hold", "hold", holdSpec{Reason: b.Reason, Commit: target.commit})
-		return c, err
+		return c, c.writeHold(v, promoter.HoldFile(v.branch.Folder), holdSpec{Reason: b.Reason, Commit: target.commit})
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -307,6 +308,12 @@ spec:
 	if got, err = d.Hold(t.Context(), "dev", "a load test: until five", ""); err != nil || got.Changed {
 		t.Errorf("held again: %+v, %v", got, err)
 	}
+	var refusal *problem.Refusal
+	for _, scope := range []string{model.ScopePromotion, model.ScopeWaves} {
+		if got, err := d.Hold(t.Context(), "dev", "less", scope); !errors.As(err, &refusal) {
+			t.Errorf("a hold with scope %s: %+v, %v", scope, got, err)
+		}
+	}
 	if got, err = d.Release(t.Context(), "dev", "it is over"); err != nil || !got.Changed {
 		t.Errorf("released: %+v, %v", got, err)
 	}
@@ -316,7 +323,6 @@ spec:
 	w.work.Write("mine.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Hold\nmetadata: {name: mine}\nspec: {reason: by hand}\n")
 	w.work.Commit("hold it")
 	w.work.Push()
-	var refusal *problem.Refusal
 	if _, err := w.open(w.options()).Release(t.Context(), "dev", ""); !errors.As(err, &refusal) ||
 		refusal.Reason != "dev is also held by Hold/mine in mine.yaml, which no operator action wrote: by hand" {
 		t.Errorf("a hold that somebody wrote: %v", err)

@@ -185,7 +185,7 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 	switch q.Lever {
 	case Hold:
 		if stage.Hold != "" {
-			add("%s is held already: %s. This hold takes the place of that one.", e, strings.TrimSuffix(stage.Hold, "."))
+			add("%s is held already: %s.", e, strings.TrimSuffix(stage.Hold, "."))
 		}
 		if q.Scope == "promotion" {
 			add("Nothing is promoted to %s until somebody releases it. Changes of its own branch and of workloads go on.", e)
