@@ -113,3 +113,12 @@ func TestClosedOutput(t *testing.T) {
 		})
 	}
 }
+
+// TestLaneWithoutName: an unset variable does not make an action about one lane one about the whole environment.
+func TestLaneWithoutName(t *testing.T) {
+	for _, command := range []string{"hold", "release", "rollback", "promote", "approve", "history"} {
+		if code, out, errs := run(t.Context(), command, "prod", "--lane", ""); code != 2 || out != "" || !strings.Contains(errs, "--lane has no name") {
+			t.Errorf("%s: code %d, %s%s", command, code, out, errs)
+		}
+	}
+}

@@ -48,7 +48,7 @@ replaces one that was there, and says which; it is refused if it would stop less
 }
 
 func addLaneFlag(c *cobra.Command, lane *string) {
-	c.Flags().StringVar(lane, "lane", "", "only this `LANE` of the environment, as spec.lanes of the Promotion defines it")
+	c.Flags().Var(&singleValue{flag: "--lane", value: lane}, "lane", "only this `LANE` of the environment, as spec.lanes of the Promotion defines it")
 	_ = c.RegisterFlagCompletionFunc("lane", cobra.NoFileCompletions)
 }
 
