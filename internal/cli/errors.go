@@ -41,12 +41,15 @@ func newUnknownError(kind, name string, known []string) error {
 	if kind == "environment" && len(known) == 0 {
 		return newNoEnvironmentsError("there is no environment " + name)
 	}
-	hint := problem.DidYouMean(name, known)
+	hint, kinds := problem.DidYouMean(name, known), kind+"s"
+	if stem, isY := strings.CutSuffix(kind, "y"); isY {
+		kinds = stem + "ies"
+	}
 	switch {
 	case len(known) == 0:
-		hint = "there are no " + kind + "s"
+		hint = "there are no " + kinds
 	case hint == "":
-		hint = "the " + kind + "s are " + text.Join(known, " and ")
+		hint = "the " + kinds + " are " + text.Join(known, " and ")
 	}
 	return usageErrorf(hint, "there is no %s %s", kind, name)
 }

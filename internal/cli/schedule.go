@@ -2,17 +2,18 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 func newSchedule(a *app) *cobra.Command {
@@ -38,7 +39,8 @@ type scheduleCommand struct {
 	input input
 }
 
-func (s *scheduleCommand) loadModel(ctx context.Context) (*model.Model, error) {
+// loadModel returns the model of the environment. One that check stops is an error, or if it is to be shown a warning.
+func (s *scheduleCommand) loadModel(ctx context.Context, shows bool) (*model.Model, error) {
 	if err := s.input.openSource(ctx); err != nil {
 		return nil, err
 	}
@@ -50,10 +52,21 @@ func (s *scheduleCommand) loadModel(ctx context.Context) (*model.Model, error) {
 		return nil, newAmbiguityError(names)
 	}
 	m, problems, err := s.input.source.LoadModel(ctx, names[0], source.Revisions{})
-	if err == nil && m == nil {
-		err = newProblemsError(problems)
+	if err != nil {
+		return nil, err
 	}
-	return m, err
+	if m == nil {
+		return nil, newProblemsError(problems)
+	}
+	r, err := s.input.renderEnvironment(ctx, names[0], source.Revisions{}, nil)
+	if err != nil || !r.Problems.StopsEnvironment() {
+		return m, err
+	}
+	if !shows {
+		return nil, newProblemsError(r.Problems)
+	}
+	fmt.Fprintf(s.app.stderr, "fairlead: %sthis is not deployed: %s is stopped by problems, which fairlead check names\n", s.app.stderr.Paint(display.Yellow, "warning: "), names[0])
+	return m, nil
 }
 
 func newScheduleShow(a *app) *cobra.Command {
@@ -69,7 +82,7 @@ with what is used of their capacity.`,
   fairlead schedule show -e prod --types`,
 		Args: checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := s.loadModel(c.Context())
+			m, err := s.loadModel(c.Context(), true)
 			if err != nil {
 				return err
 			}
@@ -99,7 +112,10 @@ without listed clusters, or with --environment-dir, one of its name.`,
 		Example: `  fairlead schedule export -e prod --namespace argocd`,
 		Args:    checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := s.loadModel(c.Context())
+			if err := kubename.Check(namespace); err != nil {
+				return usageErrorf("", "--namespace: %v", err)
+			}
+			m, err := s.loadModel(c.Context(), false)
 			if err != nil {
 				return err
 			}
@@ -145,10 +161,7 @@ decides if none is named, and writes that. What moves is printed, and is in the 
 			}
 			return e.runEdit(c.Context(), func(d *actions.Session) (actions.Result, error) {
 				r, err := actions.Rebalance(c.Context(), d, actions.RebalanceOptions{Environment: e.environment, Policies: args, AtMost: atMost, Reason: e.reason})
-				if unknown, ok := errors.AsType[*schedule.UnknownError](err); ok {
-					err = newUnknownError(unknown.Kind, unknown.Name, unknown.Known)
-				}
-				return r, err
+				return r, explainPolicyError(err)
 			}, e.environment)
 		},
 	}
@@ -179,23 +192,39 @@ external scheduler has decided. The policy is decided from nothing then.` + edit
 	return c
 }
 
+// listedUnit is a unit for programs.
+type listedUnit struct {
+	Unit         string   `json:"unit" yaml:"unit"`
+	Policy       string   `json:"policy" yaml:"policy"`
+	Places       int      `json:"places" yaml:"places"`
+	Pick         int      `json:"pick" yaml:"pick"` // -1 for all
+	ClusterTypes []string `json:"clusterTypes" yaml:"clusterTypes"`
+	New          []string `json:"new" yaml:"new"` // those of them that are not written down yet
+}
+
 func listUnits(m *model.Model, plan *schedule.Plan) listing {
 	l := listing{columns: []column{{key: "unit"}, {key: "policy"}, {key: "places"}, {key: "clusterTypes"}}, empty: "no policy has the annotation " + model.ChooseAnnotation + "\n"}
+	values := []listedUnit{}
 	for _, u := range plan.Units() {
+		v := listedUnit{Unit: u.Name, Policy: u.Policy.Name, Places: len(u.Places), Pick: u.Policy.Choice.Pick, ClusterTypes: []string{}, New: []string{}}
 		places := fmt.Sprint(len(u.Places))
-		if pick := u.Policy.Choice.Pick; pick != model.PickAll {
-			places = fmt.Sprintf("%d of %d", len(u.Places), pick)
+		if v.Pick != model.PickAll {
+			places = fmt.Sprintf("%d of %d", len(u.Places), v.Pick)
 		}
-		names := []string{}
+		shown := []string{}
 		for _, p := range u.Places {
 			name := m.ClusterTypes[p.ClusterType].Name
+			v.ClusterTypes = append(v.ClusterTypes, name)
 			if !p.Kept {
+				v.New = append(v.New, name)
 				name += "+"
 			}
-			names = append(names, name)
+			shown = append(shown, name)
 		}
-		l.rows = append(l.rows, []any{u.Name, u.Policy.Name, places, names})
+		values = append(values, v)
+		l.rows = append(l.rows, []any{u.Name, u.Policy.Name, places, shown})
 	}
+	l.value = values
 	return l
 }
 

@@ -63,7 +63,7 @@ func (w *whatIfCommand) runWhatIf(ctx context.Context) error {
 	if err := w.readOverlay(); err != nil {
 		return err
 	}
-	m, err := w.loadModel(ctx)
+	m, err := w.loadModel(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -72,12 +72,8 @@ func (w *whatIfCommand) runWhatIf(ctx context.Context) error {
 		return err
 	}
 	c, err := schedule.Simulate(m, w.overlay)
-	var unknown *schedule.UnknownError
-	if errors.As(err, &unknown) {
-		return newUnknownError(unknown.Kind, unknown.Name, unknown.Known)
-	}
 	if err != nil {
-		return err
+		return explainPolicyError(err)
 	}
 	names := []string{}
 	for _, change := range c.Changes {
@@ -93,6 +89,17 @@ func (w *whatIfCommand) runWhatIf(ctx context.Context) error {
 		return errDiffers
 	}
 	return nil
+}
+
+// explainPolicyError returns an error of what a flag or an argument names as one of usage.
+func explainPolicyError(err error) error {
+	if unknown, ok := errors.AsType[*schedule.UnknownError](err); ok {
+		return newUnknownError(unknown.Kind, unknown.Name, unknown.Known)
+	}
+	if foreign, ok := errors.AsType[*schedule.NotOwnError](err); ok {
+		return usageErrorf("", "%v", foreign)
+	}
+	return err
 }
 
 // readOverlay parses the flags.

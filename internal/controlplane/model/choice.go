@@ -177,7 +177,11 @@ func decodeAnnotation(key string, text locatedText, subject string, at func(int)
 		return a, false
 	}
 	if len(roots) != 1 || yamldoc.ResolveAlias(roots[0]).Kind != yaml.MappingNode {
-		problems.Addf(pos, subject, "write it as in \""+key+": '{pick: 2}'\"", "%s should be a mapping in YAML", key)
+		example := "{cpu: 500m}"
+		if key == ChooseAnnotation {
+			example = "{pick: 2}"
+		}
+		problems.Addf(pos, subject, "write it as in \""+key+": '"+example+"'\"", "%s should be a mapping in YAML", key)
 		return a, false
 	}
 	a.root = yamldoc.ResolveAlias(roots[0])

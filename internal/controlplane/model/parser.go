@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -319,7 +320,10 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 	if l.Kind == Decisions {
 		for i := range c.problems {
 			policy := strings.TrimSuffix(path.Base(c.problems[i].Pos.File), path.Ext(c.problems[i].Pos.File))
-			c.problems[i].Hint = "revert the commit that broke it, or fairlead schedule forget " + policy + ", which has all of the policy decided again"
+			c.problems[i].Hint = "revert the commit that broke it"
+			if bytes.Contains(r.text, []byte("kind: "+DecisionKind+"\n")) {
+				c.problems[i].Hint += ", or fairlead schedule forget " + policy + ", which has all of the policy decided again"
+			}
 		}
 	}
 	return c

@@ -158,7 +158,17 @@ func (m *Model) evaluatedTypes(p *Policy, all *placementObjects, decided ocm.Dec
 		problems.Addf(p.Choice.Pos, p.Subject(), hint, "the Placement %s is not decided: %v", key, err)
 		return []string{}
 	}
-	if all.hub.Placements[i].Spec.SpreadPolicy != nil {
+	placement := all.hub.Placements[i]
+	if len(decided[key]) == 0 {
+		problems.Warnf(p.Choice.Pos, p.Subject(), "", "the Placement %s selects no cluster: %s", key, map[ocm.Empty]string{
+			ocm.NoBinding:  "no ManagedClusterSet that is in " + DecisionFolder + " is bound to its namespace by a ManagedClusterSetBinding",
+			ocm.NoSet:      "none of its clusterSets is bound to its namespace",
+			ocm.NoClusters: "no ManagedCluster is in its sets",
+			ocm.NoMatch:    "no ManagedCluster of its sets matches its predicates",
+			ocm.NoRoom:     "taints that it does not tolerate, or its numberOfClusters, leave none",
+		}[all.hub.FindEmpty(placement)])
+	}
+	if placement.Spec.SpreadPolicy != nil {
 		problems.Warnf(p.Choice.Pos, p.Subject(), "write spread in the choice of a policy that Fairlead decides", "the Placement %s has a spreadPolicy, on which Open Cluster Management does not act", key)
 	}
 	return m.typesOf(p, setOf(decided[key]), all.clusters, problems)

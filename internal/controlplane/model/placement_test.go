@@ -82,7 +82,7 @@ func TestPlacement(t *testing.T) {
 		"decided here, and stays": {", evaluate: here", hub("numberOfClusters: 2") + "---\napiVersion: fairlead.io/v1alpha1\nkind: Decision\nmetadata: {name: checkout}\nspec: {by: ocm, units: {web: [t2]}}\n", []string{"t2"}, ""},
 		"decided here, 1 of 2":    {", evaluate: here", hub("numberOfClusters: 3"), []string{"t1"}, "not on d"},
 		"decided here, any":       {", evaluate: here, partial: any", hub("numberOfClusters: 3"), []string{"t1", "t2"}, ""},
-		"decided here, none":      {", evaluate: here", hub("predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {vendor: other}}}}]"), nil, ""},
+		"decided here, none":      {", evaluate: here", hub("predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {vendor: other}}}}]"), nil, "matches its predicates"},
 		"another Placement":       {", evaluate: here", strings.ReplaceAll(hub("numberOfClusters: 2"), "namespace: shop", "namespace: games"), nil, "is not in"},
 		"not to be decided":       {", evaluate: here", hub("tolerations: [{operator: Exists, tolerationSeconds: 5}]"), nil, "a clock"},
 		"spread":                  {", evaluate: here", hub("numberOfClusters: 2, spreadPolicy: {spreadConstraints: []}"), []string{"t1"}, "spreadPolicy"},

@@ -109,8 +109,7 @@ func (o *Objects) newScheduler(p *Placement) (*scheduler, error) {
 func (o *Objects) availableClusters(p *Placement) ([]*Cluster, error) {
 	found := map[string]*Cluster{}
 	for _, set := range o.sets {
-		isBound := slices.ContainsFunc(o.bindings, func(b metadata) bool { return b.Namespace == p.Metadata.Namespace && b.Name == set.Metadata.Name })
-		if !isBound || len(p.Spec.ClusterSets) > 0 && !slices.Contains(p.Spec.ClusterSets, set.Metadata.Name) {
+		if !o.isSetOf(p, set) {
 			continue
 		}
 		selector := labels.SelectorFromSet(labels.Set{setLabel: set.Metadata.Name})
@@ -132,6 +131,47 @@ func (o *Objects) availableClusters(p *Placement) ([]*Cluster, error) {
 		}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b *Cluster) int { return cmp.Compare(a.Metadata.Name, b.Metadata.Name) }), nil
+}
+
+// Empty is why a Placement selects nothing.
+type Empty string
+
+// The reasons, in the order in which they are looked for.
+const (
+	NoBinding  Empty = "no binding"  // of an existing ManagedClusterSet to its namespace
+	NoSet      Empty = "no set"      // none of its clusterSets is bound
+	NoClusters Empty = "no clusters" // in its sets
+	NoMatch    Empty = "no match"    // of its predicates
+	NoRoom     Empty = "no room"     // taints, or numberOfClusters, leave none
+)
+
+// FindEmpty returns why a Placement without an error that has selected nothing does so.
+func (o *Objects) FindEmpty(p *Placement) Empty {
+	anySet := *p
+	anySet.Spec.ClusterSets = nil
+	isBound := func(p *Placement) bool {
+		return slices.ContainsFunc(o.sets, func(set *clusterSet) bool { return o.isSetOf(p, set) })
+	}
+	clusters, err := o.availableClusters(p)
+	switch {
+	case !isBound(&anySet):
+		return NoBinding
+	case !isBound(p):
+		return NoSet
+	case err != nil || len(clusters) == 0:
+		return NoClusters
+	}
+	selected, err := o.filterClusters(p.Spec.Predicates, clusters)
+	if err != nil || len(selected) == 0 {
+		return NoMatch
+	}
+	return NoRoom
+}
+
+// isSetOf reports whether a Placement may select clusters of a set: it is bound to its namespace, and among its clusterSets.
+func (o *Objects) isSetOf(p *Placement, set *clusterSet) bool {
+	isBound := slices.ContainsFunc(o.bindings, func(b metadata) bool { return b.Namespace == p.Metadata.Namespace && b.Name == set.Metadata.Name })
+	return isBound && (len(p.Spec.ClusterSets) == 0 || slices.Contains(p.Spec.ClusterSets, set.Metadata.Name))
 }
 
 // schedule returns what the Placement selects: of the clusters whose taints it tolerates those with the most points.

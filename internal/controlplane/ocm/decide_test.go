@@ -224,14 +224,24 @@ func TestSets(t *testing.T) {
 		o.mustAdd(t, "ManagedCluster", map[string]any{"metadata": map[string]any{"name": "going", "deletionTimestamp": "2026-11-20T10:00:00Z", "labels": map[string]string{setLabel: "east"}}})
 		return o
 	}
+	unmatched, tainted, without := build([]string{"east"}), build([]string{"east"}), build([]string{"east"})
+	unmatched.Placements[0].Spec.Predicates = make([]predicate, 1)
+	unmatched.Placements[0].Spec.Predicates[0].RequiredClusterSelector.LabelSelector.MatchLabels = map[string]string{"a": "b"}
+	tainted.Clusters[0].Spec.Taints = append(tainted.Clusters[0].Spec.Taints, struct{ Key, Value, Effect string }{"k", "", "NoSelect"})
+	without.Clusters = nil
 	for _, test := range []struct {
 		objects *Objects
 		want    []string
+		empty   Empty
 	}{
-		{build(nil), []string{}}, {build([]string{"east", "gone"}), []string{"a"}}, {build([]string{"east", "kind"}), []string{"a", "b"}},
-		{build([]string{"east", "kind"}, "kind"), []string{"b"}}, {build([]string{"east"}, "kind"), []string{}},
+		{build(nil), []string{}, NoBinding}, {build([]string{"east", "gone"}), []string{"a"}, ""}, {build([]string{"east", "kind"}), []string{"a", "b"}, ""},
+		{build([]string{"east", "kind"}, "kind"), []string{"b"}, ""}, {build([]string{"east"}, "kind"), []string{}, NoSet},
+		{without, []string{}, NoClusters}, {unmatched, []string{}, NoMatch}, {tainted, []string{}, NoRoom},
 	} {
 		decided, failed := test.objects.Decide(nil)
+		if empty := test.objects.FindEmpty(test.objects.Placements[0]); test.empty != "" && empty != test.empty {
+			t.Errorf("it selects nothing because of %q, want %q", empty, test.empty)
+		}
 		if diff := cmp.Diff(test.want, decided[placementKey]); diff != "" || len(failed) > 0 {
 			t.Errorf("%v: decisions (-want +got):\n%s", failed, diff)
 		}

@@ -15,7 +15,7 @@ const NoLimit = -1
 
 // Rebalance decides some policies from nothing, all that Fairlead decides if none is named, and compares that with what
 // was decided. Of more than atMost moves it makes those that gain most, as far as there is room without the others. An
-// error is an [*UnknownError].
+// error is an [*UnknownError] or a [*NotOwnError].
 func Rebalance(m *model.Model, policies []string, atMost int) (Comparison, error) {
 	before := NewPlan(m, nil)
 	decided := *m
@@ -32,20 +32,17 @@ func Rebalance(m *model.Model, policies []string, atMost int) (Comparison, error
 	return Compare(before, NewPlan(withMoves(&decided, after.bestMoves(all.Changes, atMost)), nil)), nil
 }
 
-// forget returns the model without the decisions of policies that Fairlead decides.
+// forget returns the model without the decisions of policies that Fairlead decides, of all if none is named.
 func forget(m *model.Model, policies []string) (*model.Model, error) {
-	own := slices.DeleteFunc(slices.Clone(m.Policies), func(p *model.Policy) bool {
-		return p.Choice == nil || p.Choice.Decider.String() != model.DecidedByFairlead
-	})
 	for _, name := range policies {
-		if _, known := model.IndexOf(own, name); !known {
-			return nil, &UnknownError{"policy that Fairlead decides", name, namesOf(own)}
+		if _, err := findOwn(m, name); err != nil {
+			return nil, err
 		}
 	}
 	c := *m
 	c.Decisions = slices.DeleteFunc(slices.Clone(m.Decisions), func(d *model.Decision) bool {
-		_, known := model.IndexOf(own, d.Name)
-		return known && (len(policies) == 0 || slices.Contains(policies, d.Name))
+		_, err := findOwn(m, d.Name)
+		return err == nil && (len(policies) == 0 || slices.Contains(policies, d.Name))
 	})
 	return &c, nil
 }

@@ -44,8 +44,12 @@ func TestRebalance(t *testing.T) {
 		t.Errorf("an unknown policy gives %v", err)
 	}
 	m.Policies[0].Choice.Decider.Name = "acme"
-	if _, err := schedule.Rebalance(m, []string{"all"}, 1); !errors.As(err, &unknown) {
+	var foreign *schedule.NotOwnError
+	if _, err := schedule.Rebalance(m, []string{"all"}, 1); !errors.As(err, &foreign) || foreign.By != "acme" {
 		t.Errorf("a policy that a scheduler decides gives %v", err)
+	}
+	if _, err := schedule.Simulate(m, schedule.Overlay{Pick: map[string]int{"all": 1}}); !errors.As(err, &foreign) {
+		t.Errorf("another number for a policy that a scheduler decides gives %v", err)
 	}
 }
 

@@ -29,10 +29,39 @@ type UnknownError struct {
 // Error names what does not exist.
 func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q", e.Kind, e.Name) }
 
+// NotOwnError is the error of a policy that Fairlead does not decide.
+type NotOwnError struct {
+	Policy string
+	By     string // who decides; "" if nobody chooses
+}
+
+// Error says who decides.
+func (e *NotOwnError) Error() string {
+	if e.By == "" {
+		return e.Policy + " chooses nothing: it puts its targets on all cluster types that it selects"
+	}
+	return fmt.Sprintf("%s is decided by %s, and not by Fairlead", e.Policy, e.By)
+}
+
+// findOwn returns the index of a policy that Fairlead decides. The error is an [*UnknownError] or a [*NotOwnError].
+func findOwn(m *model.Model, name string) (int, error) {
+	i, known := model.IndexOf(m.Policies, name)
+	switch {
+	case !known:
+		return 0, &UnknownError{"policy", name, namesOf(m.Policies)}
+	case m.Policies[i].Choice == nil:
+		return 0, &NotOwnError{Policy: name}
+	}
+	if by := m.Policies[i].Choice.Decider.String(); by != model.DecidedByFairlead {
+		return 0, &NotOwnError{name, by}
+	}
+	return i, nil
+}
+
 // overlayLabel selects a cluster type by its name, for its capacity.
 const overlayLabel = model.OwnGroup + "/what-if"
 
-// Apply returns the changed model. An error is an [*UnknownError].
+// Apply returns the changed model. An error is an [*UnknownError] or a [*NotOwnError].
 func (o Overlay) Apply(m *model.Model) (*model.Model, error) {
 	c := *m
 	c.ClusterTypes = slices.Clone(m.ClusterTypes)
@@ -58,10 +87,9 @@ func (o Overlay) Apply(m *model.Model) (*model.Model, error) {
 	c.ClusterTypes = slices.DeleteFunc(c.ClusterTypes, func(t *model.ClusterType) bool { return slices.Contains(o.Remove, t.Name) })
 	c.Policies = slices.Clone(m.Policies)
 	for name, pick := range o.Pick {
-		i, known := model.IndexOf(c.Policies, name)
-		if !known || c.Policies[i].Choice == nil {
-			chosen := slices.DeleteFunc(slices.Clone(m.Policies), func(p *model.Policy) bool { return p.Choice == nil })
-			return nil, &UnknownError{"policy with a choice", name, namesOf(chosen)}
+		i, err := findOwn(m, name)
+		if err != nil {
+			return nil, err
 		}
 		p, choice := *c.Policies[i], *c.Policies[i].Choice
 		choice.Pick, choice.Names, p.Choice = pick, nil, &choice

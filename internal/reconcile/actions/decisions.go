@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"bytes"
 	"context"
 	"path"
 	"slices"
@@ -26,7 +27,7 @@ type RebalanceOptions struct {
 // Rebalance decides policies from nothing, and writes what was chosen.
 func Rebalance(ctx context.Context, d *Session, o RebalanceOptions) (Result, error) {
 	return d.perform(ctx, o.Environment, func(v snapshot) (change, error) {
-		c := change{action: rebalanceAction, environment: o.Environment, part: "its decisions", title: "Choose cluster types in " + o.Environment + " anew", reason: o.Reason}
+		c := change{action: rebalanceAction, environment: o.Environment, part: "decisions", title: "Choose cluster types in " + o.Environment + " anew", reason: o.Reason}
 		m, problems, err := d.source.LoadModel(ctx, o.Environment, source.Revisions{})
 		if err != nil {
 			return c, err
@@ -57,21 +58,23 @@ func ForgetDecision(ctx context.Context, d *Session, environment, policy, reason
 		return Result{}, problem.Refusef("", "%v", err)
 	}
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
-		c := change{action: forgetAction, environment: environment, name: policy, part: "the decision of " + policy, title: "Forget the decision of " + policy + " in " + environment, reason: reason}
+		c := change{action: forgetAction, environment: environment, name: policy, part: model.DecisionKind + "/" + policy, title: "Forget the decision of " + policy + " in " + environment, reason: reason}
 		repo, head, folder := v.place()
 		if repo == nil {
 			return c, problem.Refusef("", "the environment %s is a folder, in which nothing is committed", environment)
 		}
 		file := path.Join(folder, model.DecisionFolder, policy+".yaml")
-		there, err := git.InspectTree(repo, head, func(files tree.Tree) (bool, error) {
-			_, ok := files.Lookup(file)
-			return ok, nil
+		written, err := git.InspectTree(repo, head, func(files tree.Tree) ([]byte, error) {
+			e, _ := files.Lookup(file)
+			return bytes.Clone(e.Data), nil
 		})
-		if err != nil {
+		switch {
+		case err != nil:
 			return c, err
-		}
-		if !there {
-			return c, problem.Refusef("fairlead schedule show lists what was chosen", "%s has no file %s", environment, file)
+		case len(written) == 0:
+			return c, problem.Refusef("fairlead schedule show lists what was chosen; what is committed here only is not read", "the branch %s has no file %s", v.branch.Name, file)
+		case !bytes.Contains(written, []byte("kind: "+model.DecisionKind+"\n")): // it may be broken otherwise
+			return c, problem.Refusef("git revert takes back what broke it", "%s does not hold a %s", file, model.DecisionKind)
 		}
 		c.files = map[string][]byte{file: nil}
 		c.summary = "the decision of " + policy + " is forgotten in " + environment
