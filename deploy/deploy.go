@@ -32,7 +32,6 @@ func readFolder(dir string) (tree.Tree, error) {
 	return b.Tree(), nil
 }
 
-// addFolder adds the files of a folder, below a prefix.
 func addFolder(b *tree.Builder, dir, prefix string) error {
 	entries, err := files.ReadDir(dir)
 	if err != nil {

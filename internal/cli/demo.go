@@ -123,7 +123,6 @@ type demoPlay interface {
 	failure() error
 }
 
-// newPlay returns the demo's content; end ends the demo.
 func (d *demoCommand) newPlay(f demoFolder, settings *config.Settings, end func()) (demoPlay, error) {
 	names := list.Convert(demoClusters, func(c fluxsim.Cluster) string { return c.Name })
 	if d.stack {

@@ -54,6 +54,9 @@ what they add, change and destroy, and what they cost.`,
     fairlead stack plan checkout/dev dev~1 dev --plans -`,
 		RunE: func(c *cobra.Command, args []string) error {
 			p.stdin = c.InOrStdin()
+			if slices.Contains(args, "") {
+				return usageErrorf("dev~1 is one", "an argument is empty")
+			}
 			sides, err := p.withWorktree(c.Context(), args[1:])
 			if err != nil {
 				return err
@@ -143,10 +146,14 @@ func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) erro
 	case err != nil:
 		return err
 	case len(found) == 0:
-		return newUnknownError("stack", stack, known)
+		slices.Sort(known)
+		return newUnknownError("stack", stack, slices.Compact(known))
 	case len(found) > 1:
 		environments := list.Convert(found, func(one plannedStack) string { return one.Environment })
 		return usageErrorf("name one with -e", "the stack %s is in the environments %s", stack, text.Join(environments, " and "))
+	}
+	if p.plansFile != "" && !slices.ContainsFunc(found[0].Components, func(c plannedComponent) bool { return c.Text != "" }) {
+		fmt.Fprintf(p.app.stderr, "fairlead: note: %s has no plan of %s\n", display.SanitizeLine(p.plansFile), stack)
 	}
 	if p.asked.daemonURL != "" || p.asked.settingsFile != "" {
 		sent, err := readSentPlans(ctx, p.asked, found[0].Environment, stack)
@@ -246,7 +253,6 @@ func newPlannedComponent(c impact.ComponentPlan, plans stackfiles.ReadablePlans,
 	return one
 }
 
-// isCurrent reports whether Text is known, and is of Plan.
 func (c plannedComponent) isCurrent() bool { return c.Text != "" && c.Earlier == "" }
 
 func (p *stackPlanCommand) printPlan(s plannedStack) error {

@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// readLanes returns the state of a commit that lanes of a failed stage have.
 func readLanes(s status.Stage, commit string) (state, reason string) {
 	state, reason = hasDeployed, "Deployed"
 	for _, l := range s.Lanes {

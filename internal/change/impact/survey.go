@@ -180,7 +180,6 @@ func (p location) path() string {
 	return strings.TrimSuffix(p.clusterType+"/"+p.target, "/")
 }
 
-// singleEntryTree returns an empty tree for the zero Entry.
 func singleEntryTree(e tree.Entry) tree.Tree {
 	if e.Name == "" {
 		return tree.Tree{}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -94,6 +95,9 @@ func (r *reader) readDecision(n *yaml.Node, h header, d *decoder) {
 	}
 	r.out.decisions = append(r.out.decisions, c)
 }
+
+// HoldsDecision reports whether a file is of a Decision, which may be broken.
+func HoldsDecision(file []byte) bool { return bytes.Contains(file, []byte("kind: "+DecisionKind+"\n")) }
 
 const decisionComment = "# Written by Fairlead: what was chosen, so that it stays. An entry that is edited by hand is kept while it is fit.\n"
 

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -321,7 +320,7 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 		for i := range c.problems {
 			policy := strings.TrimSuffix(path.Base(c.problems[i].Pos.File), path.Ext(c.problems[i].Pos.File))
 			c.problems[i].Hint = "revert the commit that broke it"
-			if bytes.Contains(r.text, []byte("kind: "+DecisionKind+"\n")) {
+			if HoldsDecision(r.text) {
 				c.problems[i].Hint += ", or fairlead schedule forget " + policy + ", which has all of the policy decided again"
 			}
 		}

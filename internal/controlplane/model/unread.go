@@ -116,7 +116,6 @@ func (r *reader) classifyUnread(piece []byte) (UnreadStacks, bool) {
 	return u, (isStack || u.OfTeam) && (len(groups) > 0 || len(teams) > 0)
 }
 
-// findAll returns the different texts that a pattern finds, sorted.
 func findAll(pattern *regexp.Regexp, text []byte) []string {
 	var all []string
 	for _, found := range pattern.FindAllSubmatch(text, -1) {

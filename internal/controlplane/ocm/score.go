@@ -82,7 +82,6 @@ func (c coordinate) score(s *scheduler, clusters []*Cluster, decided Decisions) 
 	}
 }
 
-// addOnScores returns what an add-on says of clusters.
 func (s *scheduler) addOnScores(of addOnCoordinate) map[string]int64 {
 	points := map[string]int64{}
 	for _, said := range s.scores {

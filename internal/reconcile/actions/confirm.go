@@ -172,7 +172,6 @@ func (d *Session) CompareCommits(ctx context.Context, environment, from string, 
 	})
 }
 
-// renderBase renders an environment with a base; that something stops it is an error.
 func (d *Session) renderBase(ctx context.Context, environment string, at source.Revisions, cache *output.Cache) (source.Rendered, error) {
 	r, err := d.source.Render(ctx, environment, at, cache)
 	if err != nil {

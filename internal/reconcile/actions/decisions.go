@@ -73,7 +73,7 @@ func ForgetDecision(ctx context.Context, d *Session, environment, policy, reason
 			return c, err
 		case len(written) == 0:
 			return c, problem.Refusef("fairlead schedule show lists what was chosen; what is committed here only is not read", "the branch %s has no file %s", v.branch.Name, file)
-		case !bytes.Contains(written, []byte("kind: "+model.DecisionKind+"\n")): // it may be broken otherwise
+		case !model.HoldsDecision(written):
 			return c, problem.Refusef("git revert takes back what broke it", "%s does not hold a %s", file, model.DecisionKind)
 		}
 		c.files = map[string][]byte{file: nil}

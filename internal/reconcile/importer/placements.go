@@ -180,7 +180,6 @@ func (p *proposal) fillPlacements(branch source.Branch, objects []hubObject) err
 	return nil
 }
 
-// isOfClusters reports whether an inventory is of clusters, and not of decisions about them.
 func isOfClusters(n config.Inventory) bool {
 	_, ok := inventory.FindSource(n.Kind)
 	return ok

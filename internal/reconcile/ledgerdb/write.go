@@ -323,7 +323,6 @@ func unixOf(t time.Time) int64 {
 	return t.Unix()
 }
 
-// unixOrNull returns Unix seconds; null for the zero time.
 func unixOrNull(t time.Time) any {
 	if t.IsZero() {
 		return nil

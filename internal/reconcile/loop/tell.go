@@ -128,7 +128,6 @@ func updateIssue(ctx context.Context, o publish.Options, want forge.Issue) error
 	return putIssue(ctx, o, want)
 }
 
-// closeIssues closes the issues of a mark. Their text stays.
 func closeIssues(ctx context.Context, o publish.Options, mark string) error {
 	return replaceIssues(ctx, o, mark, "")
 }

@@ -404,7 +404,6 @@ func (r *Recorder) takeSeen() {
 	r.written = r.options.Now()
 }
 
-// takeBatch returns the changes in the order of the store.
 func (r *Recorder) takeBatch() (changes, ledgerdb.Batch) {
 	if r.isSeenDue() {
 		r.takeSeen()

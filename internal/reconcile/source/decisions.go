@@ -66,7 +66,6 @@ func PlacedSince(b Branch) func(at problem.Pos, policy, unit, clusterType string
 	}
 }
 
-// decides reports whether a file has a Decision of a policy by which a unit is on a cluster type.
 func decides(file []byte, policy, unit, clusterType string) bool {
 	documents, err := yamldoc.Parse(file)
 	if err != nil {

@@ -161,7 +161,6 @@ func valueTokens(body hcl.Body, text []byte) hclwrite.Tokens {
 	return f.Body().GetAttribute("value").Expr().BuildTokens(nil)
 }
 
-// readTerraformBlock reads the backend in a block of settings.
 func (g *generator) readTerraformBlock(content *rootContent, name string, body hcl.Body) {
 	found, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "backend", LabelNames: []string{"type"}}, {Type: "cloud"}}})
 	for _, block := range found.Blocks {

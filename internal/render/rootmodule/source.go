@@ -198,7 +198,6 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.summary }
 
-// errorOf returns the first error of diagnostics as one line.
 func errorOf(diagnostics hcl.Diagnostics) error {
 	for _, d := range diagnostics {
 		if d.Severity == hcl.DiagError {

@@ -21,7 +21,6 @@ type version [3]int
 
 func (v version) compare(other version) int { return slices.Compare(v[:], other[:]) }
 
-// next returns the first version in which a part is higher: 2.0.0 for part 0 of 1.4.2.
 func (v version) next(part int) version {
 	raised := version{}
 	copy(raised[:part+1], v[:part+1])

@@ -88,7 +88,6 @@ func (s Source) PastEnvironment(o history.Output, plan *schedule.Plan) PastEnvir
 	return past
 }
 
-// listInputs returns the commits that an output was rendered from.
 func listInputs(o history.Output) []status.Input {
 	all := []status.Input{}
 	for _, in := range o.Inputs {

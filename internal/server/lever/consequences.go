@@ -240,7 +240,6 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 	return all
 }
 
-// findLaneEffects returns what an action on one lane leads to.
 func findLaneEffects(q Request, p actions.Plan, stage status.Stage, chain status.Chain) (all []string) {
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	l := stage.FindLane(q.Lane)

@@ -7,7 +7,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// laneNames returns "lane a and 2 more".
 func laneNames(names []string) string {
 	if more := len(names) - 1; more > 0 {
 		return fmt.Sprintf("lane %s and %d more", names[0], more)
@@ -15,7 +14,6 @@ func laneNames(names []string) string {
 	return "lane " + names[0]
 }
 
-// laneLevers returns what the reader may do to one lane.
 func laneLevers(all []LeverLink, p answer.LanePlace) (may []LeverLink) {
 	useful := []string{"hold", "rollback"}
 	if p.Hold != "" {

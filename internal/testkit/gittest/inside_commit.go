@@ -89,7 +89,6 @@ func (o *store) readEntries(commit objectID, to map[string]string) error {
 	})
 }
 
-// sortedName is what an entry of a tree is sorted by.
 func sortedName(mode filemode.FileMode, name string) string {
 	if mode == filemode.Dir {
 		return name + "/"
