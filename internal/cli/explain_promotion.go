@@ -98,6 +98,8 @@ func (e *promotionExplainer) explainLanes(ctx context.Context, reader chainReade
 		report, err := o.loop.ExplainLanes(ctx, environment, lanes)
 		if blocked := (*promoter.BlockedError)(nil); errors.As(err, &blocked) {
 			err = newProblemsError(blocked.Problems)
+		} else if refused := (*problem.Refusal)(nil); errors.As(err, &refused) {
+			err = usageErrorf(refused.Advice, "%s", refused.Reason)
 		}
 		return report, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -84,6 +85,7 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 	if err != nil {
 		return err
 	}
+	var had []string
 	for i, head := range line {
 		if len(l.rows) == int(h.limit) {
 			break
@@ -109,19 +111,31 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 		if cc.app.isText() {
 			shown = text.ShortCommit(commit)
 		}
-		subject := ""
-		if id, err := base.Repo.Resolve(commit); err == nil { // the base may have lost it
-			info, err := base.Repo.Commit(id)
-			if err != nil {
-				return err
-			}
-			subject = info.Subject()
+		id, subject, err := findSubject(base, commit)
+		if err != nil {
+			return err
 		}
+		had = append(had, cmp.Or(id, base.Head))
 		since := changed.When.UTC().Format(time.RFC3339)
 		l.names = append(l.names, commit)
 		l.rows = append(l.rows, []any{since, shown, display.FormatAge(cc.now().Sub(changed.When)), changed.Author.Name, changed.Subject(), subject})
 	}
+	if h.lane != "" {
+		if err := actions.CheckLane(base, h.lane, had...); err != nil {
+			return err
+		}
+	}
 	return cc.app.printListing(l)
+}
+
+// findSubject returns nothing if the base has lost the commit.
+func findSubject(base source.Base, commit string) (id, subject string, err error) {
+	id, err = base.Repo.Resolve(commit)
+	if err != nil {
+		return "", "", nil
+	}
+	info, err := base.Repo.Commit(id)
+	return id, info.Subject(), err
 }
 
 // recordState is what a branch says of the base of its environment.

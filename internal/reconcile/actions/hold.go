@@ -41,7 +41,7 @@ func (d *Session) Hold(ctx context.Context, environment, reason, scope string) (
 	})
 }
 
-// writeHold adds the file of a hold. The holds that it replaces must not stop more.
+// writeHold adds a hold, unless one that it would replace stops more.
 func (c *change) writeHold(v snapshot, file string, s holdSpec) error {
 	for _, p := range v.branch.Progress.Problems {
 		if !p.Warning && p.Pos.File == file && !s.includes(&model.Hold{Scope: model.ScopeOutput, Lane: s.Lane}) {
@@ -72,7 +72,7 @@ func (c *change) writeHold(v snapshot, file string, s holdSpec) error {
 	return err
 }
 
-// includes reports whether a hold stops everything that another one of the same file stops.
+// includes reports whether a hold stops everything that another one stops.
 func (s holdSpec) includes(h *model.Hold) bool {
 	switch {
 	case s.Lane != "":
@@ -117,6 +117,9 @@ func (d *Session) Release(ctx context.Context, environment, reason string) (Resu
 			c.summary += ": " + file + ", which could not be read, is removed"
 		case len(v.branch.Progress.Holds) == 0:
 			c.summary = environment + " is not held"
+			for _, h := range v.branch.Progress.LaneHolds {
+				c.notes = append(c.notes, fmt.Sprintf("lane %s is: fairlead release %s --lane %[1]s", text.QuoteShell(h.Lane), environment))
+			}
 			return c, nil
 		}
 		c.files = map[string][]byte{file: nil}

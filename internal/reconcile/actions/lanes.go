@@ -36,7 +36,7 @@ func HoldLane(ctx context.Context, d *Session, environment, name, reason string)
 	})
 }
 
-// ReleaseLane removes the hold of a lane, even if the hold is unreadable.
+// ReleaseLane removes the hold of a lane, even an unreadable one.
 func ReleaseLane(ctx context.Context, d *Session, environment, name, reason string) (Result, error) {
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
 		c := change{
@@ -51,8 +51,11 @@ func ReleaseLane(ctx context.Context, d *Session, environment, name, reason stri
 			}
 		}
 		_, isHeld, err := v.branch.Repo.FindEntry(v.branch.Head, file)
-		if err != nil || !isHeld {
+		if err == nil && !isHeld {
 			c.summary = fmt.Sprintf("lane %s in %s is not held", name, environment)
+			_, err = newLaneView(v, name)
+		}
+		if err != nil || !isHeld {
 			return c, err
 		}
 		c.files = map[string][]byte{file: nil}
@@ -67,7 +70,7 @@ func describeVersion(commit, name string) string {
 	return fmt.Sprintf("%s of lane %s", text.ShortCommit(commit), name)
 }
 
-// laneView is a snapshot, as it concerns one lane.
+// laneView is a snapshot of one lane.
 type laneView struct {
 	snapshot
 	name      string
@@ -81,7 +84,7 @@ func newLaneView(v snapshot, name string) (laneView, error) {
 	lanes := promoter.DefinedLanes(v.base)
 	switch whole := fmt.Sprintf("leave out --lane; %s moves as a whole", environment); {
 	case lanes == nil:
-		return laneView{}, problem.Refusef("write lanes: {each: workloads/*} into its spec, or leave out --lane", "the Promotion defines no lanes")
+		return laneView{}, errNoLanes
 	case len(v.stage.After) == 0:
 		return laneView{}, problem.Refusef(whole, "%s comes after no other environment, so that it follows the base", environment)
 	case v.stage.Record == "pull-request":
@@ -100,25 +103,36 @@ func newLaneView(v snapshot, name string) (laneView, error) {
 		return l, problem.Refusef(fmt.Sprintf("fairlead rollback %s --to COMMIT --reason TEXT", environment), "%s has %s, which is not on the base's branch", environment, text.ShortCommit(present))
 	}
 	l.has = promoter.ResolveBase(v.base, lane.Composition{Platform: present, Lanes: promoter.ListedLanes(v.branch)})
-	known, err := l.listLanes()
-	if err == nil && !slices.Contains(known, name) {
-		err = problem.Refusef(cmp.Or(problem.DidYouMean(name, known), "the lanes are "+text.Join(known[:min(len(known), maxNamed)], ", ")), "there is no lane %s", name)
+	if l.has.Lanes[name] == "" {
+		err = CheckLane(v.base, name, present)
 	}
 	return l, err
 }
 
-func (l laneView) listLanes() ([]string, error) {
-	known := append(slices.Collect(maps.Keys(l.has.Lanes)), lane.Platform)
-	for _, commit := range []string{l.base.Head, l.has.Platform} {
-		found, err := git.InspectTree(l.base.Repo, commit, func(t tree.Tree) ([]string, error) { return l.partition.ListLanes(t), nil })
+// CheckLane refuses a lane that neither the head of the base nor these commits have.
+func CheckLane(base source.Base, name string, commits ...string) error {
+	lanes := promoter.DefinedLanes(base)
+	if lanes == nil {
+		return errNoLanes
+	}
+	partition := lane.NewPartition(*lanes)
+	known := []string{lane.Platform}
+	for _, commit := range append([]string{base.Head}, commits...) {
+		found, err := git.InspectTree(base.Repo, commit, func(t tree.Tree) ([]string, error) { return partition.ListLanes(t), nil })
 		if err != nil {
-			return nil, err
+			return err
 		}
 		known = append(known, found...)
+		if slices.Contains(known, name) {
+			return nil
+		}
 	}
 	slices.Sort(known)
-	return slices.Compact(known), nil
+	known = slices.Compact(known)
+	return problem.Refusef(cmp.Or(problem.DidYouMean(name, known), "the lanes are "+text.Join(known[:min(len(known), maxNamed)], ", ")), "there is no lane %s", name)
 }
+
+var errNoLanes = problem.Refusef("write lanes: {each: workloads/*} into its spec, or leave out --lane", "the Promotion defines no lanes")
 
 func (l laneView) readHistory(commits ...string) (lane.History, error) {
 	oldest := 0
@@ -150,7 +164,7 @@ func (l laneView) resolveVersion(revision string) (string, lane.History, error) 
 	return h.Version(l.name, commit), h, err
 }
 
-// findCandidate returns the version to promote or to approve: of a revision, or else the one that the lane waits for.
+// findCandidate returns the version of a revision, or else the one that the lane waits for.
 func (l laneView) findCandidate(revision string, known *status.Chain) (string, lane.History, error) {
 	if revision == "" {
 		s, _ := findStage(known, l.stage.Name)

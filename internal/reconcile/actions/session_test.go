@@ -320,6 +320,12 @@ spec:
 	w.equal("the files", gittest.Git(t, w.server.Dir("plane"), "ls-tree", "-r", "--name-only", "dev"), "base-repo.yaml")
 
 	w.work.Pull("dev")
+	w.work.Write(".fairlead/holds/lane-shop.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Hold\nmetadata: {name: hold}\nspec: {lane: shop, reason: the sale}\n")
+	w.work.Commit("hold a lane")
+	w.work.Push()
+	if got, err = w.open(w.options()).Release(t.Context(), "dev", ""); err != nil || got.Changed || len(got.Notes) != 1 {
+		t.Errorf("released while a lane is held: %+v, %v", got, err)
+	}
 	w.work.Write("mine.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Hold\nmetadata: {name: mine}\nspec: {reason: by hand}\n")
 	w.work.Commit("hold it")
 	w.work.Push()

@@ -66,7 +66,7 @@ func TestLaneActions(t *testing.T) {
 			"!force prod shop 2", "= dev=3 stage=3 prod=3", "?promote prod shop 1", "is older than",
 		},
 		"refused": {
-			"?hold stage shoop", "there is no lane shoop", "?hold dev shop", "dev comes after no other environment", "?rollback stage platform", "rolled back with all lanes",
+			"?hold stage shoop", "there is no lane shoop", "?release stage shoop", "there is no lane shoop", "?hold dev shop", "dev comes after no other environment", "?rollback stage platform", "rolled back with all lanes",
 			"?promote stage shop", "it is not known which commit is next for lane shop", "?rollback stage shop 1", "stage has", "!release stage shop",
 		},
 	} {

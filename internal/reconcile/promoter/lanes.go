@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -50,6 +51,8 @@ func (m *Promoter) ExplainLanes(ctx context.Context, policy Policy, environments
 		return nil, err
 	case problems.Stops():
 		return nil, &BlockedError{problems}
+	case !isWritten && len(problems) > 0:
+		return nil, refuseUnmatched(e.base, lanes.Each, problems[0].Summary)
 	}
 	i := slices.IndexFunc(all, func(s *stageState) bool { return s.spec.Name == environment })
 	var enter func(lane, version string) gate.Verdict
@@ -280,6 +283,21 @@ func (e *laneDecider) check() (problem.List, error) {
 	return git.InspectTree(e.base.Repo, e.base.Head, func(files tree.Tree) (problem.List, error) {
 		return e.promoter.source.CheckLanes(e.lanes, files, of), nil
 	})
+}
+
+func refuseUnmatched(base source.Base, each, reason string) error {
+	folders, err := git.InspectTree(base.Repo, base.Head, func(files tree.Tree) (names []string, _ error) {
+		for _, f := range files.Entries() {
+			if f.IsDir() {
+				names = append(names, f.Name)
+			}
+		}
+		return names, nil
+	})
+	if err != nil {
+		return err
+	}
+	return problem.Refusef(cmp.Or(problem.DidYouMean(path.Dir(each), folders), "name a folder of the base, as in workloads/*"), "%s", reason)
 }
 
 type laneStep struct {

@@ -87,6 +87,7 @@ func answerFromCycle(s *site, w http.ResponseWriter, r *http.Request, ask func(c
 	of, err := ask(ctx)
 	var unknown *promoter.UnknownCommitError
 	var blocked *promoter.BlockedError
+	var refused *problem.Refusal
 	switch {
 	case err == nil && of == nil:
 		s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"the Promotion has no lanes", "each=workloads/* says what they would change"})
@@ -94,6 +95,8 @@ func answerFromCycle(s *site, w http.ResponseWriter, r *http.Request, ask func(c
 		s.writeJSON(w, r, http.StatusOK, of)
 	case errors.As(err, &unknown):
 		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{unknown.Error(), unknown.Hint()})
+	case errors.As(err, &refused):
+		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{refused.Reason, refused.Advice})
 	case errors.As(err, &blocked):
 		s.writeJSON(w, r, http.StatusConflict, problemsAnswer{errorAnswer{blocked.Error(), "fix the problems in the control plane"}, blocked.Problems})
 	case errors.Is(err, context.DeadlineExceeded):
