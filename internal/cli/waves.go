@@ -70,7 +70,8 @@ func newWavesReplace(a *app) *cobra.Command {
 		Use:   "replace ENVIRONMENT",
 		Short: "Begin again with the newest inputs",
 		Long: `Replace ends the running advance where it is: what has changed since on the environment's branch
-and in workloads, and would wait for the last wave, begins with the first one.`,
+and in workloads, and would wait for the last wave, begins with the first one. Commits of the base
+are not among that: they wait for the end of the advance, or for fairlead promote.`,
 		Example: `  fairlead waves replace prod --reason "the fix of the login is on the branch"`,
 	}, func(ctx context.Context, d *actions.Session, environment string) (actions.Result, error) {
 		return decideWaves(ctx, cc, d, actions.WaveOrder{Environment: environment, Action: model.ReplaceAdvance})

@@ -17,6 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // WaveOrder is a person's decision.
@@ -31,10 +33,11 @@ type WaveOrder struct {
 func DecideWaves(ctx context.Context, d *Session, o WaveOrder) (Result, error) {
 	return d.perform(ctx, o.Environment, func(v snapshot) (change, error) {
 		e := o.Environment
-		advance, err := findAdvance(ctx, d, e)
+		written, err := findAdvance(ctx, d, e)
 		if err != nil {
 			return change{}, err
 		}
+		advance := written.Advance
 		w := model.WaveDecision{Object: model.Object{Name: o.Action + "-" + advance.ID}, Action: o.Action, Advance: advance.ID, Wave: o.Wave, Reason: o.Reason}
 		c := change{environment: e, reason: o.Reason, files: map[string][]byte{}}
 		switch o.Action {
@@ -51,12 +54,22 @@ func DecideWaves(ctx context.Context, d *Session, o WaveOrder) (Result, error) {
 			c.summary = fmt.Sprintf("%s goes back to before the wave %s, until something else is wanted", e, advance.Waves[0].Name)
 		case model.ReplaceAdvance:
 			c.action, c.title = "waves-replace", fmt.Sprintf("Replace advance %s of %s", advance.ID, e)
-			c.summary = fmt.Sprintf("the newest inputs of %s begin with the first wave", e)
+			c.summary = fmt.Sprintf("what is newest on the branch of %s and in workloads begins with the first wave", e)
 		}
 		file := promoter.WaveDecisionFile(v.branch.Folder, w.Name)
 		if given := wave.FindDecision(v.branch.Progress.Waves, o.Action, advance.ID, o.Wave); given != nil {
 			c.files, c.summary = nil, fmt.Sprintf("%s says so already", given.Pos.File)
 			return c, nil
+		}
+		if o.Action == model.ReplaceAdvance {
+			newest, err := d.source.Render(ctx, e, source.Revisions{}, &output.Cache{})
+			if err != nil {
+				return c, err
+			}
+			if newest.Tree.ID().String() == written.Tree {
+				c.files, c.summary = nil, fmt.Sprintf("neither the branch of %s nor a workload has something newer than its running advance", e)
+				return c, nil
+			}
 		}
 		for _, old := range v.branch.Progress.Waves {
 			if old.Action != model.RejectAdvance && old.Advance != advance.ID && path.Dir(old.Pos.File) == path.Dir(file) {
@@ -87,7 +100,7 @@ func RetryWaves(ctx context.Context, d *Session, environment, reason string) (Re
 	})
 }
 
-func findAdvance(ctx context.Context, d *Session, environment string) (*wave.Advance, error) {
+func findAdvance(ctx context.Context, d *Session, environment string) (*publish.Written, error) {
 	to, remote, err := d.fetchOutput(ctx, environment)
 	if err != nil {
 		return nil, err
@@ -109,8 +122,5 @@ func findAdvance(ctx context.Context, d *Session, environment string) (*wave.Adv
 	if err == nil && (written == nil || written.Advance == nil) {
 		err = none
 	}
-	if err != nil {
-		return nil, err
-	}
-	return written.Advance, nil
+	return written, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -659,6 +660,12 @@ func TestWavePause(t *testing.T) {
 		w.merge("dev")
 		w.settle()
 		w.wantFolders("cloud=1 edge=0 field=0")
+		w.commitNow("dev", "hold", held)
+		w.settle()
+		if reason := w.d.stage("dev").Waves[1].Reason; !strings.Contains(reason, "load test") || !strings.Contains(reason, "proof") {
+			t.Errorf("the held wave waits because of %q", reason)
+		}
+		w.commitNow("dev", "release", map[string]string{"hold.yaml": ""})
 		w.ready("cloud")
 		w.settle()
 		w.d.pass(time.Hour)
@@ -751,6 +758,9 @@ func TestWaveSkip(t *testing.T) {
 	}
 	w.decide(model.WaveDecision{Action: model.SkipWave, Wave: "canary", Reason: "it is being rebuilt"})
 	w.wantWaves("canary verified 0/1, first-edge proposed 0/0, rest waiting 0/0")
+	if reason := w.d.stage("dev").Waves[0].Reason; !strings.Contains(reason, "it is being rebuilt") {
+		t.Errorf("the skipped wave says %q", reason)
+	}
 	w.restart()
 	w.settle()
 	w.merge("dev")
@@ -810,9 +820,17 @@ func TestWaveReplace(t *testing.T) {
 	w := newWaveWorld(t, "manual")
 	w.beginWaves(1)
 	first := w.written()
-	w.level("debug", "warning")
+	for _, hasNewer := range []bool{false, true} {
+		if hasNewer {
+			w.level("debug", "warning")
+			w.settle()
+		}
+		r, err := actions.DecideWaves(w.Context(), w.openActions(), actions.WaveOrder{Environment: "dev", Action: model.ReplaceAdvance, Reason: "a fix"})
+		if err != nil || r.Changed != hasNewer {
+			t.Fatalf("with something newer %t: %+v, %v", hasNewer, r, err)
+		}
+	}
 	w.settle()
-	w.decide(model.WaveDecision{Action: model.ReplaceAdvance, Reason: "a fix"})
 	if title := w.open("dev").Title; !strings.HasPrefix(title, "dev canary 1/3: ") {
 		t.Errorf("dev proposes %q", title)
 	}
