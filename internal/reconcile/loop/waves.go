@@ -139,6 +139,9 @@ func (l waveDivider) decide(environment string, f wave.Facts, o *waveOutput) wav
 	default:
 		if !o.isUnknown {
 			o.waits = explainWait(d)
+			if why := l.orders.Paused[environment]; why != "" {
+				o.waits += ", and is paused: " + why
+			}
 		}
 	}
 	return d

@@ -166,6 +166,9 @@ func reportWaves(s *stageState) (all []status.Wave) {
 			switch v.Status {
 			case gate.Pass:
 				w.State = status.StageVerified
+				if v.Gate == skippedProof {
+					w.Reason = v.Reason
+				}
 			case gate.Fail:
 				w.State, w.Reason = status.StageFailed, v.Reason
 			default:

@@ -168,7 +168,7 @@ func evaluateWaves(ctx context.Context, m *Promoter, s *stageState) (bool, error
 			if err != nil {
 				return !isReplaced, err
 			}
-			v = gate.Verdict{Gate: v.Gate, Status: gate.Pass, Reason: fmt.Sprintf("skipped: %s (by %s)", cmp.Or(skipped.Reason, noReason), who)}
+			v = gate.Verdict{Gate: skippedProof, Status: gate.Pass, Reason: fmt.Sprintf("skipped: %s (by %s)", cmp.Or(skipped.Reason, noReason), who)}
 		}
 		now.verdicts[one.Name] = v
 	}
@@ -210,6 +210,9 @@ func rejectAdvance(ctx context.Context, m *Promoter, s *stageState) error {
 }
 
 const maxReason = 1000
+
+// skippedProof is the gate of a verdict that people have decided.
+const skippedProof = "skipped"
 
 func combineWaves(a *wave.Advance, p waveProofs) gate.Verdict {
 	reached := a.Reached()

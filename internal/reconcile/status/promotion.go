@@ -186,7 +186,7 @@ type Wave struct {
 	// State is waiting, proposed, rolling-out, verified or failed.
 	State  StageState `json:"state"`
 	Merged time.Time  `json:"merged,omitzero"`
-	Reason string     `json:"reason,omitempty"` // why it waits or failed
+	Reason string     `json:"reason,omitempty"` // why it waits, failed or was skipped
 	// Clusters is the number of its clusters: those that cluster types announce, or that report, if these
 	// are more. Ready and Failed count reports.
 	Clusters int `json:"clusters"`
