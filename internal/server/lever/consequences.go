@@ -45,6 +45,9 @@ func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
 	return l
 }
 
+// maxAsked bounds the environments that a question names.
+const maxAsked = 3
+
 func question(q Request) string {
 	e := q.Environment
 	switch q.Lever {
@@ -65,7 +68,11 @@ func question(q Request) string {
 	case Reopen:
 		return "Reopen the pull request of " + e + "?"
 	case Freeze:
-		return "Freeze environments for a time?"
+		what := "environments"
+		if n := len(q.Environments); n > 0 && n <= maxAsked {
+			what = text.Join(q.Environments, " and ")
+		}
+		return "Freeze " + what + " for a time?"
 	case Except:
 		return "Let a commit pass a freeze?"
 	case End:

@@ -12,6 +12,7 @@ import (
 var notYet = map[string][2]string{
 	"application versions that are promoted by themselves": {"schemas/all.json", `"const": "Feed"`},
 	"waves inside an environment":                          {"schemas/Promotion.json", `"waves"`},
+	"waves of single clusters":                             {"schemas/ClusterType.json", `"perCluster"`},
 	"delivery through OCI registries":                      {"internal/config/settings.json", `"registry"`},
 	"more than one replica":                                {"deploy/charts/fairlead/values.schema.json", `"replicas"`},
 }
