@@ -74,7 +74,7 @@ var dryRuns = []dryRun{
 	{"schedule forget", []string{choosing, "schedule rebalance -e dev --control-plane $CP"}, "schedule forget hello -e dev --control-plane $CP", "commit to dev of "},
 	{"waves skip", advancing, "waves skip dev first --reason why --config $SETTINGS", "commit to dev of "},
 	{"waves back", advancing, "waves back dev --reason why --config $SETTINGS", "commit to dev of "},
-	{"waves replace", advancing, "waves replace dev --reason why --config $SETTINGS", "commit to dev of "},
+	{"waves replace", append(slices.Clone(advancing), "set -e dev config/20-environment EXTRA=2 --control-plane $CP"), "waves replace dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"waves retry", append(slices.Clone(advancing), "waves skip dev first --reason why --config $SETTINGS"), "waves retry dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --config $SETTINGS", "commit to dev of "},
