@@ -86,7 +86,6 @@ func (cc *commandContext) newEnvironmentAction(c *cobra.Command, pull func(conte
 	return c
 }
 
-// requireReason returns an error if there is no --reason.
 func (cc *commandContext) requireReason(what string) error {
 	if strings.TrimSpace(cc.reason) == "" {
 		return usageErrorf("--reason TEXT; it is there for all who wonder later", "%s needs a reason", what)

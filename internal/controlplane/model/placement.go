@@ -205,8 +205,9 @@ func (m *Model) evaluatePlacements(all *placementObjects) (ocm.Decisions, map[st
 		}
 		before[key] = all.clustersOf(types)
 	}
+	scheduler := all.hub.NewScheduler()
 	for range maxPlacementRounds {
-		decided, failed := all.hub.Decide(before)
+		decided, failed := scheduler.Decide(before)
 		settled := true
 		for key, policies := range following {
 			types := map[string]bool{}

@@ -28,43 +28,49 @@ func (e *MisconfiguredError) Error() string { return e.Reason }
 // maxRounds is how often all Placements are decided before it is said that they do not settle.
 const maxRounds = 10
 
-// Decide decides for all Placements, starting from what was decided before. Deciding again, with the result, changes
-// nothing. A Placement that cannot be decided has an error, and keeps what it had.
-func (o *Objects) Decide(before Decisions) (Decisions, map[string]error) {
-	placements := slices.SortedFunc(slices.Values(o.Placements), func(a, b *Placement) int { return cmp.Compare(a.Key(), b.Key()) })
-	decided, failed := maps.Clone(before), map[string]error{}
-	if decided == nil {
-		decided = Decisions{}
-	}
-	schedulers := map[string]*scheduler{}
-	for _, p := range placements {
-		s, err := o.newScheduler(p)
+// Scheduler decides for the Placements of a hub. What does not depend on decisions is found once.
+type Scheduler struct {
+	placements []*scheduler // those that can be decided, by key
+	failed     map[string]error
+}
+
+// NewScheduler returns the scheduler of the objects, which must not change any more.
+func (o *Objects) NewScheduler() *Scheduler {
+	s := &Scheduler{failed: map[string]error{}}
+	for _, p := range slices.SortedFunc(slices.Values(o.Placements), func(a, b *Placement) int { return cmp.Compare(a.Key(), b.Key()) }) {
+		one, err := o.newScheduler(p)
 		if err != nil {
-			failed[p.Key()] = err
+			s.failed[p.Key()] = err
 			continue
 		}
-		schedulers[p.Key()] = s
+		s.placements = append(s.placements, one)
 	}
+	return s
+}
+
+// Decide decides for all Placements, starting from what was decided before. Deciding again, with the result, changes
+// nothing. A Placement that cannot be decided has an error, and keeps what it had.
+func (s *Scheduler) Decide(before Decisions) (Decisions, map[string]error) {
+	decided := Decisions{}
+	maps.Copy(decided, before)
 	for range maxRounds {
 		settled := true
-		for _, p := range placements {
-			if s := schedulers[p.Key()]; s != nil {
-				now := s.schedule(decided)
-				settled = settled && slices.Equal(now, decided[p.Key()])
-				decided[p.Key()] = now
-			}
+		for _, p := range s.placements {
+			now := p.schedule(decided)
+			settled = settled && slices.Equal(now, decided[p.key])
+			decided[p.key] = now
 		}
 		if settled {
-			return decided, failed
+			return decided, s.failed
 		}
 	}
-	for key := range schedulers {
-		failed[key] = &MisconfiguredError{"the Placements do not settle: one moves what another has moved", "give Steady more weight"}
+	failed := maps.Clone(s.failed)
+	for _, p := range s.placements {
+		failed[p.key] = &MisconfiguredError{"the Placements do not settle: one moves what another has moved", "give Steady more weight"}
 	}
 	return maps.Clone(before), failed
 }
 
-// scheduler decides for one Placement. What does not depend on decisions is found before.
 type scheduler struct {
 	key      string
 	spec     *placementSpec

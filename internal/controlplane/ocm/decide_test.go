@@ -95,7 +95,7 @@ func TestRecorded(t *testing.T) {
 				before[fmt.Sprintf("ns/other-%d", i)] = names
 			}
 			o := c.objects(t)
-			decided, failed := o.Decide(before)
+			decided, failed := o.NewScheduler().Decide(before)
 			if misconfigured, ok := errors.AsType[*MisconfiguredError](failed[placementKey]); ok != c.Refused {
 				t.Fatalf("it is refused: %v", misconfigured)
 			}
@@ -163,7 +163,7 @@ func TestSettles(t *testing.T) {
 			return o
 		}
 		before := Decisions{"ns/p0": {"c00", "c02"}, "ns/elsewhere": {fmt.Sprintf("c%02d", r.IntN(3))}}
-		once, failed := build(false).Decide(before)
+		once, failed := build(false).NewScheduler().Decide(before)
 		if len(failed) > 0 {
 			unsettled++
 			if diff := cmp.Diff(before, once); diff != "" {
@@ -171,10 +171,10 @@ func TestSettles(t *testing.T) {
 			}
 			continue
 		}
-		if twice, _ := build(false).Decide(once); !cmp.Equal(once, twice) {
+		if twice, _ := build(false).NewScheduler().Decide(once); !cmp.Equal(once, twice) {
 			t.Errorf("seed %d: deciding again moves:\n%s", seed, cmp.Diff(once, twice))
 		}
-		if other, _ := build(true).Decide(before); !cmp.Equal(once, other) {
+		if other, _ := build(true).NewScheduler().Decide(before); !cmp.Equal(once, other) {
 			t.Errorf("seed %d: the order of objects matters:\n%s", seed, cmp.Diff(once, other))
 		}
 	}
@@ -197,7 +197,7 @@ func TestLeftOut(t *testing.T) {
 	} {
 		o := &Objects{}
 		o.mustAdd(t, "Placement", map[string]any{"metadata": named("ns", "p"), "spec": spec})
-		if _, failed := o.Decide(Decisions{placementKey: {"c"}}); failed[placementKey] == nil {
+		if _, failed := o.NewScheduler().Decide(Decisions{placementKey: {"c"}}); failed[placementKey] == nil {
 			t.Errorf("%s is taken", name)
 		}
 	}
@@ -238,7 +238,7 @@ func TestSets(t *testing.T) {
 		{build([]string{"east", "kind"}, "kind"), []string{"b"}, ""}, {build([]string{"east"}, "kind"), []string{}, NoSet},
 		{without, []string{}, NoClusters}, {unmatched, []string{}, NoMatch}, {tainted, []string{}, NoRoom},
 	} {
-		decided, failed := test.objects.Decide(nil)
+		decided, failed := test.objects.NewScheduler().Decide(nil)
 		if empty := test.objects.FindEmpty(test.objects.Placements[0]); test.empty != "" && empty != test.empty {
 			t.Errorf("it selects nothing because of %q, want %q", empty, test.empty)
 		}

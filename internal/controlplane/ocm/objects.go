@@ -104,7 +104,6 @@ type Cluster struct {
 	object map[string]any // for expressions
 }
 
-// clusterSet is a ManagedClusterSet.
 type clusterSet struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {

@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/expression"
 )
 
-// selector is a predicate that is ready to be asked.
 type selector struct {
 	labels, claims labels.Selector
 	expressions    []*expression.Expression

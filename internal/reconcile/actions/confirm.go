@@ -17,7 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
-	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -146,16 +145,9 @@ func (d *Session) CompareCommits(ctx context.Context, environment, from string, 
 	if err != nil {
 		return impact.Report{}, err
 	}
-	place, remote, err := d.fetchOutput(ctx, environment)
+	repo, folder, head, err := findOutput(ctx, d, environment)
 	if err != nil {
 		return impact.Report{}, err
-	}
-	head := ""
-	if place != nil {
-		head, err = remote.Mirror().FindBranch(place.Branch)
-		if err != nil {
-			return impact.Report{}, err
-		}
 	}
 	before := source.Rendered{}
 	if from != "" {
@@ -167,8 +159,8 @@ func (d *Session) CompareCommits(ctx context.Context, environment, from string, 
 	if head == "" {
 		return compareOutputs(before.Tree, before.Model, after)
 	}
-	return git.InspectTree(remote.Mirror(), head, func(whole tree.Tree) (impact.Report, error) {
-		return compareOutputs(output.OwnedTree(whole.Sub(publish.CleanFolder(place.Path))), before.Model, after)
+	return git.InspectTree(repo, head, func(whole tree.Tree) (impact.Report, error) {
+		return compareOutputs(output.OwnedTree(whole.Sub(folder)), before.Model, after)
 	})
 }
 

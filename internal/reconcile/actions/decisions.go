@@ -1,7 +1,6 @@
 package actions
 
 import (
-	"bytes"
 	"context"
 	"path"
 	"slices"
@@ -9,10 +8,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -64,16 +61,13 @@ func ForgetDecision(ctx context.Context, d *Session, environment, policy, reason
 			return c, problem.Refusef("", "the environment %s is a folder, in which nothing is committed", environment)
 		}
 		file := path.Join(folder, model.DecisionFolder, policy+".yaml")
-		written, err := git.InspectTree(repo, head, func(files tree.Tree) ([]byte, error) {
-			e, _ := files.Lookup(file)
-			return bytes.Clone(e.Data), nil
-		})
+		written, there, err := repo.FindEntry(head, file)
 		switch {
 		case err != nil:
 			return c, err
-		case len(written) == 0:
+		case !there:
 			return c, problem.Refusef("fairlead schedule show lists what was chosen; what is committed here only is not read", "the branch %s has no file %s", v.branch.Name, file)
-		case !model.HoldsDecision(written):
+		case !model.HoldsDecision(written.Data):
 			return c, problem.Refusef("git revert takes back what broke it", "%s does not hold a %s", file, model.DecisionKind)
 		}
 		c.files = map[string][]byte{file: nil}

@@ -84,6 +84,17 @@ func (d *Session) fetchOutput(ctx context.Context, environment string) (*model.G
 	return to, remote, err
 }
 
+// findOutput fetches the repository of an environment's output, and returns its folder and the head of its branch; "" if
+// there is none.
+func findOutput(ctx context.Context, d *Session, environment string) (repo *git.Repository, folder, head string, err error) {
+	to, remote, err := d.fetchOutput(ctx, environment)
+	if err != nil || to == nil {
+		return nil, "", "", err
+	}
+	head, err = remote.Mirror().FindBranch(to.Branch)
+	return remote.Mirror(), publish.CleanFolder(to.Path), head, err
+}
+
 // FindOutputBranch fetches the repository that the output of an environment goes to, and returns where it
 // is there, and false if it goes nowhere.
 func (d *Session) FindOutputBranch(ctx context.Context, environment string) (wanted.Branch, bool, error) {

@@ -140,16 +140,11 @@ func (v snapshot) previousCommits() ([]string, error) {
 // mergedCommits returns the commits of the base whose output was on the output branch of an
 // environment.
 func (d *Session) mergedCommits(ctx context.Context, environment string) (map[string]bool, error) {
-	to, remote, err := d.fetchOutput(ctx, environment)
-	if err != nil || to == nil {
-		return nil, err
-	}
-	head, err := remote.Mirror().FindBranch(to.Branch)
+	repo, folder, head, err := findOutput(ctx, d, environment)
 	if err != nil || head == "" {
 		return nil, err
 	}
-	file := path.Join(publish.CleanFolder(to.Path), publish.RecordFile)
-	versions, err := remote.Mirror().FileVersions(head, file, maxRecords, maxVersions)
+	versions, err := repo.FileVersions(head, path.Join(folder, publish.RecordFile), maxRecords, maxVersions)
 	if err != nil {
 		return nil, err
 	}

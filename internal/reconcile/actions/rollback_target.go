@@ -213,11 +213,7 @@ func (o *outputComparison) compare(ctx context.Context, merged, commit string) s
 // HoldsOutput reports whether the output branch of an environment holds what a commit of the base
 // renders to, so that going to that commit changes no file. It reports false if that is not known.
 func (d *Session) HoldsOutput(ctx context.Context, environment, commit string) bool {
-	to, remote, err := d.fetchOutput(ctx, environment)
-	if err != nil || to == nil {
-		return false
-	}
-	head, err := remote.Mirror().FindBranch(to.Branch)
+	repo, folder, head, err := findOutput(ctx, d, environment)
 	if err != nil || head == "" {
 		return false
 	}
@@ -226,8 +222,8 @@ func (d *Session) HoldsOutput(ctx context.Context, environment, commit string) b
 	if rendered == nil {
 		return false
 	}
-	holds, err := git.InspectTree(remote.Mirror(), head, func(t tree.Tree) (bool, error) {
-		now := t.Sub(publish.CleanFolder(to.Path))
+	holds, err := git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
+		now := t.Sub(folder)
 		var records *publish.Records
 		record, err := records.ReadIn(now)
 		if err != nil {

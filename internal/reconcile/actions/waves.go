@@ -101,23 +101,16 @@ func RetryWaves(ctx context.Context, d *Session, environment, reason string) (Re
 }
 
 func findAdvance(ctx context.Context, d *Session, environment string) (*publish.Written, error) {
-	to, remote, err := d.fetchOutput(ctx, environment)
+	repo, folder, head, err := findOutput(ctx, d, environment)
 	if err != nil {
 		return nil, err
 	}
 	none := problem.Refusef("fairlead status shows them", "no wave of %s is merged whose advance is under way", environment)
-	if to == nil {
-		return nil, none
-	}
-	head, err := remote.Mirror().FindBranch(to.Branch)
-	if err != nil {
-		return nil, err
-	}
 	if head == "" {
 		return nil, none
 	}
-	written, err := git.InspectTree(remote.Mirror(), head, func(t tree.Tree) (*publish.Written, error) {
-		return (*publish.Records)(nil).ReadWritten(t.Sub(publish.CleanFolder(to.Path)), environment)
+	written, err := git.InspectTree(repo, head, func(t tree.Tree) (*publish.Written, error) {
+		return (*publish.Records)(nil).ReadWritten(t.Sub(folder), environment)
 	})
 	if err == nil && (written == nil || written.Advance == nil) {
 		err = none

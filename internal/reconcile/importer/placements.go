@@ -17,7 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config/kubeclient"
 	"github.com/fairlead-io/fairlead/internal/controlplane/inventory"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
@@ -161,11 +160,8 @@ func (p *proposal) fillPlacements(branch source.Branch, objects []hubObject) err
 	}
 	data = append([]byte("# Imported by Fairlead from the hub of the settings' inventories.\n"), data...)
 	file := path.Join(branch.Folder, model.DecisionFolder, placementFile)
-	isThere, err := git.InspectTree(branch.Repo, branch.Head, func(files tree.Tree) (bool, error) {
-		e, there := files.Lookup(file)
-		return there && e.ID == tree.HashBlob(data), nil
-	})
-	if err != nil || isThere {
+	written, there, err := branch.Repo.FindEntry(branch.Head, file)
+	if err != nil || there && written.ID == tree.HashBlob(data) {
 		return err
 	}
 	var b strings.Builder

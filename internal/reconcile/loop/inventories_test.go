@@ -32,6 +32,15 @@ func putCluster(t *testing.T, api *kubeapi.Server, name, size string) {
 	api.Put(t, fmt.Sprintf(`{"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": {"name": %q, "labels": {"size": %q}}}`, name, size))
 }
 
+func writeKubeconfig(t *testing.T, api *kubeapi.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "{apiVersion: v1, kind: Config, current-context: hub, clusters: [{name: hub, cluster: {server: %q}}], contexts: [{name: hub, context: {cluster: hub}}]}", api.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // TestInventoryIsProposed: clusters of an inventory are proposed for the ClusterList, and those that it has lost by a
 // pull request of their own; nothing is written without one, and an inventory that cannot be read changes nothing.
 func TestInventoryIsProposed(t *testing.T) {
@@ -39,10 +48,7 @@ func TestInventoryIsProposed(t *testing.T) {
 	putCluster(t, api, "kept", "edge")
 	putCluster(t, api, "new", "edge")
 	putCluster(t, api, "strange", "huge")
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, fmt.Appendf(nil, "{apiVersion: v1, kind: Config, current-context: hub, clusters: [{name: hub, cluster: {server: %q}}], contexts: [{name: hub, context: {cluster: hub}}]}", api.URL), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := writeKubeconfig(t, api)
 	w := newWorld(t, scaffold.Branches, "dev")
 	w.more += fmt.Sprintf("inventories: [{environment: dev, kind: ManagedCluster, kubeconfig: %q, every: 90m}]\n", kubeconfig)
 	w.commitNow("dev", "clusters", map[string]string{"clusters.yaml": importedList})
@@ -133,10 +139,7 @@ func TestPlacementsAreProposed(t *testing.T) {
 	}
 	api.Put(t, `{"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": {"name": "east", "labels": {"fairlead.io/cluster-type": "edge", "vendor": "Kind"}}}`)
 	decide("other", "east")
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, fmt.Appendf(nil, "{apiVersion: v1, kind: Config, current-context: hub, clusters: [{name: hub, cluster: {server: %q}}], contexts: [{name: hub, context: {cluster: hub}}]}", api.URL), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := writeKubeconfig(t, api)
 	w := newWorld(t, scaffold.Branches, "dev")
 	w.more += fmt.Sprintf("inventories: [{environment: dev, kind: PlacementDecision, kubeconfig: %q, namespace: shop, every: 90m}]\n", kubeconfig)
 	const decided = "fairlead/placements/dev"

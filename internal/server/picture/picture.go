@@ -65,15 +65,6 @@ func NewPicture(nodes []Node) Picture {
 	return g.draw(nodes)
 }
 
-// FindColumns returns the column of each node, counted from 0: how many others are before it on the longest way.
-func FindColumns(nodes []Node) []int {
-	index := map[string]int{}
-	for i, n := range nodes {
-		index[n.Name] = i
-	}
-	return findDepths(nodes, index)
-}
-
 // graph is nodes by their columns.
 type graph struct {
 	columns [][]*place

@@ -15,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// entry is a file of a commit.
 type entry struct {
 	mode filemode.FileMode
 	id   objectID

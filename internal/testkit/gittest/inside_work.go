@@ -187,7 +187,6 @@ func formatCommit(folder, parent objectID, at time.Time, message string) []byte 
 	return fmt.Appendf(text, "author a <a@example.com> %[1]d +0000\ncommitter a <a@example.com> %[1]d +0000\n\n%[2]s\n", at.Unix(), message)
 }
 
-// fetchInside makes the clone have what its origin has.
 func (w *Work) fetchInside() error {
 	if err := w.refreshOwn(); err != nil {
 		return err
