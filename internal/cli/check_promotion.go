@@ -66,7 +66,7 @@ func (k *checkCommand) checkChain(ctx context.Context, names []string, models []
 			wrong := wave.CheckWaves(s.Name, s.Waves, types, len(models[i].Stacks.List) > 0 || len(models[i].Clusters.Manifests) > 0)
 			all.addNew(s.Name, k.applyStrict(wrong))
 			if !wrong.Stops() {
-				stage.Waves = wave.Partition(s.Name, s.Waves, types)
+				stage.Waves = wave.Partition(s.Name, "", s.Waves, types)
 			}
 		}
 		report.Stages = append(report.Stages, stage)

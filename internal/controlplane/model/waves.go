@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // RestWave is the name of the last wave, which has the cluster types that no written wave takes.
@@ -37,7 +39,24 @@ type Wave struct {
 type Pick struct {
 	Count, Percent int    // one is set; a percentage is rounded up
 	By             string // a label; that many are taken for each of its values. "" for none
+	// Order is one of the orders below, and OrderLabel the label of OrderLabelled.
+	Order, OrderLabel string
 }
+
+// The orders in which a wave picks.
+const (
+	OrderHash     = "hash"   // of the names; the default
+	OrderName     = "name"   // alphabetical
+	OrderRotate   = "rotate" // another one for each advance
+	OrderLabelled = "label"  // by a label: integers, then other values, then cluster types without it
+)
+
+// The inputs of an environment that may change by waves.
+const (
+	InputBase        = "base"
+	InputEnvironment = "environment"
+	InputWorkloads   = "workloads"
+)
 
 // Advance says how a change goes through waves. The zero value is the default.
 type Advance struct {
@@ -49,6 +68,10 @@ type Advance struct {
 	GoesBack bool
 	// Away is how long before the merge of a wave a cluster must have been silent to be left out; 0 leaves out none.
 	Away time.Duration
+	// Of are the inputs whose changes go by waves; nil for all.
+	Of []string
+	// RemovesFirst means that the folders of removed cluster types go with the first wave, and not the last one.
+	RemovesFirst bool
 }
 
 // Budget is what may fail in a wave without stopping later ones.
@@ -117,6 +140,8 @@ type advanceSpec struct {
 	From      int           `yaml:"from"`
 	Budget    *budgetSpec   `yaml:"budget"`
 	Away      time.Duration `yaml:"away"`
+	Of        []string      `yaml:"of"`
+	Removals  string        `yaml:"removals"`
 }
 
 type budgetSpec struct {
@@ -155,10 +180,17 @@ const maxShare = 1_000_000
 func (s advanceSpec) parse(pos problem.Pos, d *decoder) (Advance, *Budget) {
 	d.checkOneOf(pos, "onChange", s.OnChange, "finish", "restart")
 	d.checkOneOf(pos, "onFailure", s.OnFailure, "halt", "back")
+	d.checkOneOf(pos, "removals", s.Removals, "last", "first")
+	for _, input := range s.Of {
+		d.checkOneOf(pos, "of", input, InputBase, InputEnvironment, InputWorkloads)
+	}
+	if s.Of != nil && len(s.Of) == 0 || slices.Contains(s.Of, "") {
+		d.problems.Addf(pos, d.subject, "write of: [base, environment, workloads], or remove it for these", "of cannot be empty")
+	}
 	if s.From < 0 || s.Away < 0 {
 		d.problems.Addf(pos, d.subject, "remove it for the default", "from and away of advance cannot be negative")
 	}
-	return Advance{Restarts: s.OnChange == "restart", From: s.From, GoesBack: s.OnFailure == "back", Away: s.Away}, s.Budget.parse(pos, d)
+	return Advance{Restarts: s.OnChange == "restart", From: s.From, GoesBack: s.OnFailure == "back", Away: s.Away, Of: s.Of, RemovesFirst: s.Removals == "first"}, s.Budget.parse(pos, d)
 }
 
 type waveSpec struct {
@@ -193,9 +225,10 @@ func (s waveTypes) parse() (Selector, []error) {
 }
 
 type pickSpec struct {
-	Count   *int   `yaml:"count"`
-	Percent *int   `yaml:"percent"`
-	By      string `yaml:"by"`
+	Count   *int      `yaml:"count"`
+	Percent *int      `yaml:"percent"`
+	By      string    `yaml:"by"`
+	Order   yaml.Node `yaml:"order"`
 }
 
 const maxWaves = 50
@@ -239,6 +272,7 @@ func newWaves(r *reader, specs []waveSpec, budget *Budget, d *decoder) []Wave {
 		}
 		if s.Pick != nil {
 			w.Pick = s.Pick.parse(w.Name, refuse)
+			w.Pick.Order, w.Pick.OrderLabel = parseOrder(&s.Pick.Order, w.Name, refuse, d)
 		}
 		if s.ClusterTypes != nil {
 			var errs []error
@@ -278,6 +312,29 @@ func (s pickSpec) parse(wave string, refuse func(hint, format string, args ...an
 		}
 	}
 	return p
+}
+
+// parseOrder reads the name of an order, or {label: n}.
+func parseOrder(n *yaml.Node, wave string, refuse func(hint, format string, args ...any), d *decoder) (order, label string) {
+	n = yamldoc.ResolveAlias(n)
+	switch {
+	case n.Kind == 0 || yamldoc.IsNull(n):
+		return OrderHash, ""
+	case n.Kind == yaml.MappingNode:
+		var by struct {
+			Label string `yaml:"label" required:"true"`
+		}
+		d.decodeValue(n, reflect.ValueOf(&by).Elem(), "order")
+		if err := kubename.CheckLabelKey(by.Label); err != nil {
+			refuse("write the key of a label, as in order: {label: n}", "wave %s: %v", wave, err)
+		}
+		return OrderLabelled, by.Label
+	}
+	order = d.decodeText(n, "order", false)
+	if !slices.Contains([]string{OrderHash, OrderName, OrderRotate}, order) {
+		refuse("write hash, name, rotate or {label: n}", "the order of wave %s cannot be %q", wave, order)
+	}
+	return order, ""
 }
 
 var mergeChoices = []string{"manual", "when-green", "direct"}

@@ -35,6 +35,7 @@ type world struct {
 	previous *Advance // the one that did not end before record began
 	batches  map[string]int
 	from     int
+	first    bool // folders of removed cluster types go with the first wave
 }
 
 // proposal is an open pull request.
@@ -65,7 +66,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		w.waves = append(w.waves, one)
 		w.batches[one.Name] = w.random.IntN(3)
 	}
-	w.from = w.random.IntN(3)
+	w.from, w.first = w.random.IntN(3), w.random.IntN(2) == 0
 	w.head = w.randomOutput()
 	w.wanted, w.target = w.head, w.head
 	w.begin()
@@ -111,7 +112,7 @@ func (w *world) look() {
 	if !w.frozen {
 		w.target = w.wanted
 	}
-	f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, Waves: Partition("prod", w.waves, w.types), Verdicts: w.verdicts}
+	f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, RemovesFirst: w.first, Waves: Partition("prod", fmt.Sprint(w.target.ID()), w.waves, w.types), Verdicts: w.verdicts}
 	d := Decide(f)
 	w.log = append(w.log, fmt.Sprintf("look: %s %d", d.State, d.Next))
 	w.next = proposal{}
@@ -294,7 +295,7 @@ func TestModelCheck(t *testing.T) {
 				states[w.next.decision.State]++
 			}
 		}
-		f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, Waves: Partition("prod", w.waves, w.types), Verdicts: w.verdicts}
+		f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, RemovesFirst: w.first, Waves: Partition("prod", fmt.Sprint(w.target.ID()), w.waves, w.types), Verdicts: w.verdicts}
 		states[Decide(f).State]++
 		w.finish()
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -63,7 +64,7 @@ func CheckWaves(environment string, waves []model.Wave, types map[string]map[str
 		problems.Addf(waves[0].Pos, "", "remove the waves", "%s cannot have waves, because it has stacks or provisions clusters", environment)
 		return problems
 	}
-	for i, m := range Partition(environment, waves, types) {
+	for i, m := range Partition(environment, "", waves, types) {
 		if i < len(waves) && len(m.Folders) == 0 {
 			problems.Warnf(waves[i].Pos, "", "", "wave %s of %s has no cluster types", m.Name, environment)
 		}
@@ -80,15 +81,10 @@ func FindTypes(m *model.Model) map[string]map[string]string {
 	return types
 }
 
-// Partition divides cluster types, which are labels by name, into waves. The last one is the rest.
-func Partition(environment string, waves []model.Wave, types map[string]map[string]string) []Members {
+// Partition divides cluster types, which are labels by name, into waves. The last one is the rest. advance is
+// the id of the advance that begins; "" if it is unknown.
+func Partition(environment, advance string, waves []model.Wave, types map[string]map[string]string) []Members {
 	left := slices.Collect(maps.Keys(types))
-	rank := make(map[string]string, len(types))
-	for name := range types {
-		sum := sha256.Sum256([]byte(environment + "\x00" + name))
-		rank[name] = string(sum[:])
-	}
-	slices.SortFunc(left, func(a, b string) int { return cmp.Compare(rank[a], rank[b]) })
 	all := make([]Members, 0, len(waves)+1)
 	add := func(name string, takes func(string) bool) {
 		m := Members{Name: name, Folders: []string{}}
@@ -109,11 +105,43 @@ func Partition(environment string, waves []model.Wave, types map[string]map[stri
 			add(w.Name, func(t string) bool { return w.ClusterTypes.Matches(types[t]) })
 			continue
 		}
+		sortTypes(left, *w.Pick, environment, advance, types)
 		picked := pickTypes(*w.Pick, left, types)
 		add(w.Name, func(t string) bool { return picked[t] })
 	}
 	add(model.RestWave, func(string) bool { return true })
 	return all
+}
+
+func sortTypes(names []string, p model.Pick, environment, advance string, types map[string]map[string]string) {
+	salt := environment
+	if p.Order == model.OrderRotate {
+		salt += "\x00" + advance
+	}
+	rank := make(map[string]string, len(names))
+	for _, name := range names {
+		sum := sha256.Sum256([]byte(salt + "\x00" + name))
+		switch value, ok := types[name][p.OrderLabel]; {
+		case p.Order == model.OrderName:
+			rank[name] = name
+		case p.Order == model.OrderLabelled && !ok:
+			rank[name] = "2" + name
+		case p.Order == model.OrderLabelled:
+			rank[name] = rankLabel(value) + "\x00" + name
+		default:
+			rank[name] = string(sum[:])
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(rank[a], rank[b]) })
+}
+
+// rankLabel sorts integers before other values.
+func rankLabel(value string) string {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return "1" + value
+	}
+	return fmt.Sprintf("0%020d", uint64(n)^1<<63)
 }
 
 // pickTypes does not pick cluster types without the label.
@@ -148,6 +176,7 @@ type Facts struct {
 	Waves        []Members               // of an advance that begins
 	Batches      map[string]int          // most folders of a proposal, by wave of an advance that begins
 	From         int                     // changed folders from which there are waves
+	RemovesFirst bool                    // removed folders go with the first wave of an advance that begins
 	Verdicts     map[string]gate.Verdict // by merged wave of Record or Previous
 	// Previous is an advance that did not end: the output branch has it, and another target follows. Its
 	// merged waves that the new target leaves as they are still have to be proven.
@@ -188,7 +217,11 @@ func Decide(f Facts) Decision {
 	if f.Record != nil {
 		d.Waves = completeWaves(f.Record.Waves, changed)
 	} else {
-		d.Waves = splitBatches(restrictWaves(f.Waves, changed), f.Batches)
+		waves := f.Waves
+		if f.RemovesFirst {
+			waves = addRemoved(f)
+		}
+		d.Waves = splitBatches(restrictWaves(waves, changed), f.Batches)
 		isWhole = len(d.Waves) == 1 || len(changed) < f.From
 	}
 	if isWhole {
@@ -283,6 +316,32 @@ func restrictWaves(waves []Members, changed map[string]bool) []Members {
 		}
 	}
 	return completeWaves(all, changed)
+}
+
+// addRemoved returns the waves with the folders of removed cluster types in the first one that changes.
+func addRemoved(f Facts) []Members {
+	waves := slices.Clone(f.Waves)
+	isMember := func(folder string) bool {
+		return slices.ContainsFunc(f.Waves, func(m Members) bool { return slices.Contains(m.Folders, folder) })
+	}
+	for i, m := range waves {
+		changes := func(folder string) bool {
+			id, ok := f.Target[folder]
+			return ok && id != f.Head[folder]
+		}
+		if !slices.ContainsFunc(m.Folders, changes) {
+			continue
+		}
+		waves[i].Folders = slices.Clone(m.Folders)
+		for folder := range f.Head {
+			if _, ok := f.Target[folder]; !ok && !isMember(folder) {
+				waves[i].Folders = append(waves[i].Folders, folder)
+			}
+		}
+		slices.Sort(waves[i].Folders)
+		break
+	}
+	return waves
 }
 
 // completeWaves adds changed folders without a wave to the rest: edited ones, and those of removed

@@ -18,7 +18,7 @@ func TestPartition(t *testing.T) {
 	}
 	canary := model.Wave{Name: "canary", ClusterTypes: model.Selector{Requirements: []model.Requirement{{Key: "ring", Operator: model.In, Values: []string{"canary"}}}}}
 	waves := []model.Wave{canary, {Name: "regions", Pick: &model.Pick{Count: 1, By: "region"}}, {Name: "half", Pick: &model.Pick{Percent: 50}}, {Name: "none", ClusterTypes: canary.ClusterTypes}}
-	all := Partition("prod", waves, types)
+	all := Partition("prod", "", waves, types)
 	var sizes []string
 	for _, m := range all {
 		sizes = append(sizes, fmt.Sprint(m.Name, " ", len(m.Folders)))
@@ -26,7 +26,7 @@ func TestPartition(t *testing.T) {
 	if diff := cmp.Diff([]string{"canary 1", "regions 2", "half 2", "none 0", "rest 1"}, sizes); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(all, Partition("prod", waves, types)); diff != "" {
+	if diff := cmp.Diff(all, Partition("prod", "", waves, types)); diff != "" {
 		t.Errorf("it is another the next time: %s", diff)
 	}
 }
@@ -61,7 +61,7 @@ spec:
 	if len(base.Promotions) == 0 || len(m.Decisions) != 1 {
 		t.Fatalf("%d decisions, %v", len(m.Decisions), base.Problems)
 	}
-	got := Partition("prod", base.Promotions[0].Stages[0].Waves, FindTypes(m))
+	got := Partition("prod", "", base.Promotions[0].Stages[0].Waves, FindTypes(m))
 	if diff := cmp.Diff([]Members{{"first", []string{"b"}}, {model.RestWave, []string{"a", "c"}}}, got); diff != "" {
 		t.Errorf("the waves (-want +got):\n%s", diff)
 	}
@@ -83,6 +83,53 @@ func TestCheckWaves(t *testing.T) {
 	}
 	if l := CheckWaves("prod", nil, types, true); len(l) != 0 {
 		t.Errorf("the problems without waves are %v", l)
+	}
+}
+
+// TestOrder: a wave picks by name or label, or others for each advance.
+func TestOrder(t *testing.T) {
+	types := map[string]map[string]string{"a": {"n": "10"}, "b": {"n": "-2"}, "c": {"n": "x"}, "d": {"n": "9"}, "e": {}, "f": {"n": "1"}}
+	for _, c := range []struct {
+		order, label string
+		count        int
+		want         []string
+	}{
+		{model.OrderName, "", 2, []string{"a", "b"}},
+		{model.OrderLabelled, "n", 1, []string{"b"}},
+		{model.OrderLabelled, "n", 3, []string{"b", "d", "f"}},
+		{model.OrderLabelled, "n", 4, []string{"a", "b", "d", "f"}},
+		{model.OrderLabelled, "n", 5, []string{"a", "b", "c", "d", "f"}},
+	} {
+		waves := []model.Wave{{Name: "first", Pick: &model.Pick{Count: c.count, Order: c.order, OrderLabel: c.label}}}
+		if diff := cmp.Diff(c.want, Partition("prod", "1", waves, types)[0].Folders); diff != "" {
+			t.Errorf("%d by %s %s (-want +got):\n%s", c.count, c.order, c.label, diff)
+		}
+	}
+	for order, want := range map[string]bool{model.OrderHash: false, model.OrderRotate: true} {
+		first := map[string]bool{}
+		for i := range 20 {
+			first[Partition("prod", fmt.Sprint(i), []model.Wave{{Name: "first", Pick: &model.Pick{Count: 1, Order: order}}}, types)[0].Folders[0]] = true
+		}
+		if (len(first) > 1) != want {
+			t.Errorf("by %s the first of 20 advances are %v", order, first)
+		}
+	}
+}
+
+// TestRemovals: the folder of a removed cluster type goes with the last wave, or with the first one that changes.
+func TestRemovals(t *testing.T) {
+	old, fresh := tree.ID{1}, tree.ID{2}
+	f := Facts{
+		Head: Folders{"a": old, "b": old, "c": old, "gone": old, "empty": old}, Target: Folders{"a": old, "b": fresh, "c": fresh},
+		Waves: []Members{{"first", []string{"a"}}, {"second", []string{"b"}}, {"rest", []string{"c", "empty"}}},
+	}
+	for first, want := range map[bool][]Members{
+		false: {{"second", []string{"b"}}, {"rest", []string{"c", "empty", "gone"}}}, true: {{"second", []string{"b", "gone"}}, {"rest", []string{"c", "empty"}}},
+	} {
+		f.RemovesFirst = first
+		if diff := cmp.Diff(want, Decide(f).Waves); diff != "" {
+			t.Errorf("first %t (-want +got):\n%s", first, diff)
+		}
 	}
 }
 

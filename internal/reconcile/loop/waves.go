@@ -88,13 +88,16 @@ func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model
 	if isBack, err := l.followRejection(ctx, e, advance, rejection{out.Mirror(), to, *written, now, rendered.ID().String()}, &o); isBack || err != nil {
 		return o, err
 	}
-	facts := wave.Facts{Head: findFolders(now, written.Folders), Target: findFolders(o.rendered, nil), Record: advance, From: stage.Advance.From, Batches: map[string]int{}}
+	facts := wave.Facts{Head: findFolders(now, written.Folders), Target: findFolders(o.rendered, nil), Record: advance, From: stage.Advance.From, RemovesFirst: stage.Advance.RemovesFirst, Batches: map[string]int{}}
 	if advance == nil {
 		isOlder, err := l.isOlderBase(ctx, r, *written)
 		if err != nil || isOlder || len(waves) == 0 {
 			return o, err // a rollback has no waves
 		}
-		facts.Waves, facts.Previous = l.partition(e.name, r.Model), written.Advance
+		if written.Advance == nil && !goesByWaves(stage.Advance.Of, publish.Inputs(r.Commits), written.From, e.name) {
+			return o, nil
+		}
+		facts.Waves, facts.Previous = l.partition(e.name, wave.NewID(e.name, o.rendered.ID().String()), r.Model), written.Advance
 		for _, w := range waves {
 			facts.Batches[w.Name] = w.Batch
 		}
@@ -297,11 +300,12 @@ func (l waveDivider) describeDecisions(environment string) string {
 	return b.String()
 }
 
-func isSameInputs(a, b []publish.Input) bool {
-	contains := func(all []publish.Input, in publish.Input) bool {
-		return slices.ContainsFunc(all, func(o publish.Input) bool { return fmt.Sprint(o) == fmt.Sprint(in) })
-	}
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(in publish.Input) bool { return !contains(b, in) })
+func isSameInputs(a, b []publish.Input) bool { return len(a) == len(b) && len(listMissing(a, b)) == 0 }
+
+func listMissing(all, from []publish.Input) []publish.Input {
+	return slices.DeleteFunc(slices.Clone(all), func(in publish.Input) bool {
+		return slices.ContainsFunc(from, func(o publish.Input) bool { return fmt.Sprint(o) == fmt.Sprint(in) })
+	})
 }
 
 func (l waveDivider) renderTarget(ctx context.Context, e *environment, written publish.Written) (waveTarget, error) {
@@ -333,8 +337,26 @@ func (l waveDivider) isOlderBase(ctx context.Context, r source.Rendered, written
 	return from.Repo.Contains(recorded.Commit, base.Commit)
 }
 
-func (l waveDivider) partition(environment string, m *model.Model) []wave.Members {
-	return wave.Partition(environment, l.orders.Waves[environment].Waves, wave.FindTypes(m))
+func (l waveDivider) partition(environment, advance string, m *model.Model) []wave.Members {
+	return wave.Partition(environment, advance, l.orders.Waves[environment].Waves, wave.FindTypes(m))
+}
+
+// goesByWaves reports whether an input that changes by waves has changed, or none has.
+func goesByWaves(of []string, newest, recorded []publish.Input, environment string) bool {
+	changed := append(listMissing(newest, recorded), listMissing(recorded, newest)...)
+	for _, in := range changed {
+		kind := model.InputWorkloads
+		switch in.Layer {
+		case publish.BaseLayer:
+			kind = model.InputBase
+		case environment:
+			kind = model.InputEnvironment
+		}
+		if of == nil || slices.Contains(of, kind) {
+			return true
+		}
+	}
+	return len(changed) == 0
 }
 
 // findFolders returns all but dot folders if owned is nil.
@@ -354,7 +376,7 @@ func (l waveDivider) digestWaves(e *environment, m *model.Model) string {
 	if len(stage.Waves) == 0 || m == nil {
 		return ""
 	}
-	return fmt.Sprint(l.partition(e.name, m), stage.Advance, promoter.DescribeWaves(l.promoter, e.name), l.orders.Paused[e.name], l.describeDecisions(e.name))
+	return fmt.Sprint(l.partition(e.name, "", m), stage.Advance, promoter.DescribeWaves(l.promoter, e.name), l.orders.Paused[e.name], l.describeDecisions(e.name))
 }
 
 func listUndecided(all []*environment) []*environment {

@@ -412,6 +412,34 @@ func TestWaveTypes(t *testing.T) {
 	w.wantFolders("cloud=1 edge=1 late=1")
 }
 
+// TestWaveOf: a change of an input that does not go by waves is proposed at once, and a commit of the base is not. The
+// folder of a removed cluster type goes with the first wave, and its silence proves nothing.
+func TestWaveOf(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.settings("manual", "      waves:", "      advance: {of: [base, workloads], removals: first}\n      waves:")
+	w.level("debug", "warning")
+	w.settle()
+	if title := w.open("dev").Title; strings.Contains(title, "/") {
+		t.Errorf("dev proposes %q", title)
+	}
+	w.merge("dev")
+	w.settle()
+	w.commitNow("dev", "no field", map[string]string{"cluster-types/field.yaml": ""})
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0")
+	w.ready("cloud")
+	w.report(rollout.Failed, "field") // which has nothing to run any more
+	w.settle()
+	w.d.pass(time.Hour)
+	w.settle()
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=1 edge=1")
+}
+
 // TestWavesAtOnce: a change within one wave has no waves, nor has the rest without waves in the Promotion.
 func TestWavesAtOnce(t *testing.T) {
 	w := newWaveWorld(t, "manual")

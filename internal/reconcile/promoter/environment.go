@@ -61,7 +61,9 @@ func (e *Environment) renderVerdict() gate.Verdict {
 
 // ClusterType is what gates need to know of a cluster type.
 type ClusterType struct {
-	Name     string
-	Labels   map[string]string
-	Clusters int // how many there are by its annotation; -1 if it has none
+	Name   string
+	Labels map[string]string
+	// WaveLabels are Labels, with one for each group that policies have chosen it for.
+	WaveLabels map[string]string
+	Clusters   int // how many there are by its annotation; -1 if it has none
 }

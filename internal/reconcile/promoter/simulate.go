@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
@@ -202,12 +203,14 @@ func forecastWaves(s *stageState, f gate.Facts, from time.Time) gate.Forecast {
 	switch {
 	case len(s.spec.Waves) == 0 || s.stage.Commit == f.Commit && s.stage.Merged && !runs:
 		return all
+	case !runs && s.spec.Advance.Of != nil && !slices.Contains(s.spec.Advance.Of, model.InputBase):
+		return all
 	case !runs:
 		types := make(map[string]map[string]string, len(s.environment.ClusterTypes))
 		for _, t := range s.environment.ClusterTypes {
-			types[t.Name] = t.Labels
+			types[t.Name] = t.WaveLabels
 		}
-		waves = slices.DeleteFunc(wave.Partition(s.spec.Name, s.spec.Waves, types), func(m wave.Members) bool { return len(m.Folders) == 0 })
+		waves = slices.DeleteFunc(wave.Partition(s.spec.Name, "", s.spec.Waves, types), func(m wave.Members) bool { return len(m.Folders) == 0 })
 	}
 	for i, one := range waves {
 		verdict, isMerged := known.verdicts[one.Name]

@@ -237,7 +237,15 @@ func evaluateWave(ctx context.Context, m *Promoter, s *stageState, a *wave.Advan
 	if next := a.Follower(one.Name); wave.BaseName(next) == spec.Name && next != spec.Name { // of the same wave
 		soaking.Gates = nil
 	}
-	merged, err := s.output.remote.Mirror().LastChangedBy(s.output.head, path.Join(s.output.folder, one.Folders[0]), maxRecords)
+	mirror := s.output.remote.Mirror()
+	types, err := git.InspectTree(mirror, s.output.head, func(t tree.Tree) ([]string, error) { // clusters of a removed type prove nothing
+		now := t.Sub(publish.CleanFolder(s.output.folder))
+		return slices.DeleteFunc(slices.Clone(one.Folders), func(folder string) bool { return now.Sub(folder).ID() == (tree.Tree{}).ID() }), nil
+	})
+	if err != nil {
+		return gate.Verdict{}, err
+	}
+	merged, err := mirror.LastChangedBy(s.output.head, path.Join(s.output.folder, append(slices.Clone(types), one.Folders...)[0]), maxRecords)
 	if err != nil {
 		return gate.Verdict{}, err
 	}
@@ -255,7 +263,7 @@ func evaluateWave(ctx context.Context, m *Promoter, s *stageState, a *wave.Advan
 		OutputCommit: s.output.head, MergedAt: gate.EarlierTime(merged.When, m.now),
 	}
 	part := *s
-	part.waveTypes = one.Folders
+	part.waveTypes = types
 	if away := s.spec.Advance.Away; away > 0 {
 		part.silentBefore = f.MergedAt.Add(-away)
 	}
