@@ -258,7 +258,6 @@ func (d *Decision) waitFor(waves []Members, verdicts map[string]gate.Verdict) {
 	}
 }
 
-// splitBatches splits waves into parts, named as "quarter/2".
 func splitBatches(waves []Members, sizes map[string]int) (all []Members) {
 	for _, m := range waves {
 		size := sizes[m.Name]
@@ -318,7 +317,6 @@ func restrictWaves(waves []Members, changed map[string]bool) []Members {
 	return completeWaves(all, changed)
 }
 
-// addRemoved returns the waves with the folders of removed cluster types in the first one that changes.
 func addRemoved(f Facts) []Members {
 	waves := slices.Clone(f.Waves)
 	isMember := func(folder string) bool {

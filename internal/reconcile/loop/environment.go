@@ -226,7 +226,6 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 	return err != nil || waits || e.unread.Swap(false)
 }
 
-// maxWaits bounds how long we wait to try again what waits for an approval only.
 const maxWaits = 5
 
 // publishIfChanged publishes what was rendered if something about it has changed, or reports what
@@ -398,7 +397,6 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	return nil
 }
 
-// seenBranch is an output branch as this process has seen it.
 type seenBranch struct {
 	repo, branch string
 	head         string // the last one

@@ -125,7 +125,6 @@ func (o *outcome) explainTeardowns(merged []stackfiles.Summary, isDone func(stac
 	}
 }
 
-// listDestroyed returns the components of a stack that is torn down which clusters destroy; not those that are protected.
 func listDestroyed(s stackfiles.Summary) []stackfiles.ComponentSummary {
 	if !s.Teardown {
 		return nil
@@ -193,8 +192,6 @@ func (o *outcome) promotionFacts() promoter.Environment {
 	return f
 }
 
-// listBranches returns where the outputs of environments go, by name, as far as those repositories were
-// read.
 func (l *Loop) listBranches() []wanted.Branch {
 	var all []wanted.Branch
 	for _, name := range slices.Sorted(maps.Keys(l.environments)) {
@@ -227,7 +224,6 @@ func listClusterTypes(m *model.Model) []promoter.ClusterType {
 	})
 }
 
-// readCommitInfos reads commits, by their ids, without those that cannot be read, which is no reason to stop.
 func (l *Loop) readCommitInfos(commits []source.Commit) map[string]git.CommitInfo {
 	all := map[string]git.CommitInfo{}
 	for _, c := range commits {

@@ -216,7 +216,6 @@ func (l waveDivider) resumeAdvance(ctx context.Context, e *environment, r source
 	return written.Advance, nil
 }
 
-// adoptFolders returns what others wrote in the place of cluster types; nil for nothing.
 func adoptFolders(environment string, now, rendered tree.Tree) *publish.Written {
 	folders := slices.Sorted(maps.Keys(findFolders(now, slices.Collect(maps.Keys(findFolders(rendered, nil))))))
 	if len(folders) == 0 {
@@ -270,7 +269,6 @@ func (l waveDivider) followRejection(ctx context.Context, e *environment, advanc
 	return true, nil
 }
 
-// findBegin returns the output before an advance, and its record; nil for none.
 func (l waveDivider) findBegin(advance *wave.Advance, r rejection, environment string) (*publish.Written, tree.Tree, error) {
 	head, err := r.output.FindBranch(r.to.Branch)
 	if err != nil {
@@ -370,7 +368,6 @@ func findFolders(t tree.Tree, owned []string) wave.Folders {
 	return all
 }
 
-// digestWaves returns "" without waves.
 func (l waveDivider) digestWaves(e *environment, m *model.Model) string {
 	stage := l.orders.Waves[e.name]
 	if len(stage.Waves) == 0 || m == nil {

@@ -222,7 +222,6 @@ func (m *Promoter) readReports(s *stageState, f *gate.Facts) {
 	f.Excluded = slices.Sorted(maps.Keys(excluded))
 }
 
-// dropSilent returns the reports of clusters with a report since a time, and the other clusters.
 func dropSilent(reports []rollout.Report, since time.Time) (kept []rollout.Report, silent []string) {
 	latest := map[string]time.Time{}
 	for _, r := range reports {
@@ -405,7 +404,6 @@ func (m *Promoter) readTeamMembers(ctx context.Context, team string, f *gate.Fac
 	return nil
 }
 
-// askServer asks an HTTP server, unless its last answer is recent enough.
 func (m *Promoter) askServer(ctx context.Context, need gate.Need) gate.Answer {
 	asked := fmt.Sprintf("%s %s %x", need.URL, need.Secret, sha256.Sum256(need.Body))
 	m.mu.Lock()
@@ -425,10 +423,8 @@ func (m *Promoter) askServer(ctx context.Context, need gate.Need) gate.Answer {
 	return a
 }
 
-// maxAnswers bounds the cached answers of HTTP servers.
 const maxAnswers = 1000
 
-// runWorkflow runs a workflow once for a commit, and returns its outcome.
 func (m *Promoter) runWorkflow(ctx context.Context, need gate.Need, f gate.Facts) (gate.Answer, error) {
 	remote := m.options.Remotes.ControlPlane()
 	if remote == nil || !m.mayWrite() {

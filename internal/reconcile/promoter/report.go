@@ -28,7 +28,6 @@ func ReportWithholding(w publish.Withholding) status.Withheld {
 	return status.Withheld{Cause: string(w.Cause), Reason: w.Reason, Acknowledge: w.ChangeID}
 }
 
-// reportChain reports how far commits have been promoted.
 func (m *Promoter) reportChain(policy Policy, found chainState) {
 	c := status.Chain{Inferred: policy.chain.Inferred, External: policy.chain.External, Head: policy.base.Head, Problems: found.problems, Checked: m.now}
 	for i, d := range found.decisions {
@@ -150,7 +149,6 @@ func (s *stageState) reportLanes() []status.Lane {
 	return all
 }
 
-// reportWaves returns the waves of the running advance of a stage; nil for none.
 func reportWaves(s *stageState) (all []status.Wave) {
 	known, e := s.memory.waves, s.environment
 	waves := e.Waves
@@ -207,7 +205,6 @@ func FindFreeze(base source.Base, environment string, now time.Time) string {
 	return v.Reason
 }
 
-// listGroups returns the groups of listed clusters, by their names; nil if none is in one.
 func listGroups(listed []*model.ListedCluster) map[string]string {
 	var groups map[string]string
 	for _, c := range listed {
@@ -226,7 +223,6 @@ func reportTurn(e history.Entry) status.Turn {
 	return status.Turn{Commit: e.To, From: e.From, RolledBack: e.Action == history.RollbackAction, When: e.Time, Who: e.Who, Reason: e.Reason, Forced: e.Forced, Unmerged: e.Unmerged}
 }
 
-// isLeftOut reports whether an environment with a newer commit never had one, as far as its branch says.
 func (m *Promoter) isLeftOut(policy Policy, s *stageState, commit string) bool {
 	stage := status.Stage{Turns: list.Convert(m.findTurns(s).turns, reportTurn)}
 	return stage.LeftOut(commit, func(older string) bool {
@@ -235,8 +231,6 @@ func (m *Promoter) isLeftOut(policy Policy, s *stageState, commit string) bool {
 	})
 }
 
-// oldestWaiting returns when the oldest commit was made that an environment does not have; zero if
-// it has all, or none yet.
 func oldestWaiting(base source.Base, history promote.Line, has string) time.Time {
 	oldest := history.OldestNewer(has)
 	if has == "" || oldest == "" {
@@ -263,7 +257,6 @@ func isUnconnected(stages []*stageState) bool {
 	return unconnected
 }
 
-// logProblems logs that nothing is promoted, and why, once per problem.
 func (m *Promoter) logProblems(problems problem.List) {
 	p, stops := problems.FirstStopping()
 	if !stops {
@@ -276,7 +269,6 @@ func (m *Promoter) logProblems(problems problem.List) {
 	m.loggedProblem = p.String()
 }
 
-// logError logs the error of an environment once.
 func (m *Promoter) logError(s *stageState) {
 	text := ""
 	if s.err != nil {
@@ -296,24 +288,19 @@ const (
 	maxSubject, maxAuthor = 200, 100
 )
 
-// describedCommits is what was last described. It may be lost.
 type describedCommits struct {
 	key     string
 	commits []status.Commit
 	paths   map[string]changedPaths // of commits, by id
 }
 
-// changedPaths are the files that a commit changes, and how many of them are not listed.
 type changedPaths struct {
 	listed []string
 	more   int
 }
 
-// maxPaths bounds the files of a commit that are listed.
 const maxPaths = 200
 
-// findPaths returns the files that a commit of the base changes against its first parent, as they were found
-// before; none of one that cannot be read, which is no reason to stop.
 func (d describedCommits) findPaths(repo *git.Repository, info git.CommitInfo) changedPaths {
 	known, found := d.paths[info.ID]
 	if found {
@@ -395,7 +382,6 @@ func (m *Promoter) reportCommits(base source.Base, history promote.Line, stages 
 	return all
 }
 
-// findLanes returns the lanes that a commit of the base changes; none if that cannot be read, which is no reason to stop.
 func findLanes(m *Promoter, base source.Base, info git.CommitInfo) []string {
 	lanes := DefinedLanes(base)
 	if lanes == nil || len(info.Parents) == 0 {
@@ -409,7 +395,6 @@ func findLanes(m *Promoter, base source.Base, info git.CommitInfo) []string {
 	return changed
 }
 
-// positionBeside returns where a commit is that is not among the listed ones of the line.
 func positionBeside(history promote.Line, id string) *status.Position {
 	newer, older, known := history.Position(id)
 	if !known { // it is not on the branch
@@ -418,8 +403,6 @@ func positionBeside(history promote.Line, id string) *status.Position {
 	return &status.Position{Newer: newer, Older: older}
 }
 
-// unrenderedCommit is a commit of the line that changes nothing that is rendered, and how many of the listed ones are
-// newer.
 type unrenderedCommit struct {
 	id    string
 	newer int

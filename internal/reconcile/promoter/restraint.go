@@ -20,7 +20,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// restraint is a hold or a freeze of an environment's output that is in force.
 type restraint struct {
 	scope       promote.Restraint
 	withholding publish.Withholding
@@ -85,8 +84,6 @@ func (m *Promoter) WithholdEnvironment(ctx context.Context, environment string, 
 	}
 }
 
-// withholdEnvironments adds to a policy why the output of environments waits, and when that changes
-// without an event.
 func (m *Promoter) withholdEnvironments(ctx context.Context, o *Policy) {
 	for _, e := range o.base.Environments {
 		m.WithholdEnvironment(ctx, e.Name, o)
@@ -163,7 +160,6 @@ func findLaneHolds(branch source.Branch, environment string) (map[string]string,
 	return held, nil
 }
 
-// noReason stands for a missing reason.
 const noReason = "no reason is given"
 
 func lastChangedBy(repo *git.Repository, head, file string) (string, error) {
@@ -174,7 +170,6 @@ func lastChangedBy(repo *git.Repository, head, file string) (string, error) {
 	return cmp.Or(info.Author.Email, info.Author.Name, "an unknown author"), err
 }
 
-// activeFreezes returns the freezes that cover an environment now.
 func (m *Promoter) activeFreezes(base source.Base, environment, has string) ([]restraint, error) {
 	var all []restraint
 	for _, f := range base.Progress.Freezes {

@@ -132,7 +132,6 @@ func (e *laneDecider) simulate(ctx context.Context, commit string, arrivals []pr
 	return nil
 }
 
-// findObstacle returns why a stage cannot get some lanes without others; "" if it can.
 func (e *laneDecider) findObstacle(ctx context.Context, s *stageState, lanes []string) (string, error) {
 	report, err := e.decide(ctx, s, nil)
 	if err != nil {
@@ -151,7 +150,6 @@ func findStage(all []*stageState, environment string) *stageState {
 	return all[slices.IndexFunc(all, func(s *stageState) bool { return s.spec.Name == environment })]
 }
 
-// errNoCommits is the error for a base that is not in a repository.
 var errNoCommits = errors.New("the base is a folder, and has no commits")
 
 // UnknownCommitError means that a revision names no commit that can be promoted.
@@ -195,7 +193,6 @@ func (s *stageState) forecastProof(f gate.Facts, from time.Time) gate.Forecast {
 	return soaking
 }
 
-// forecastWaves returns when the last wave of a commit could be merged: it has no proof of its own.
 func forecastWaves(s *stageState, f gate.Facts, from time.Time) gate.Forecast {
 	all, waits := gate.Forecast{Time: from}, []string{}
 	known, runs := s.memory.waves, s.stage.InWaves && s.stage.Commit == f.Commit

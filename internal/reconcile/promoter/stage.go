@@ -67,7 +67,6 @@ type stageState struct {
 	candidate                    candidateCommits // of the commit that was asked about last
 }
 
-// outputLocation is a folder on a branch of a GitOps repository.
 type outputLocation struct {
 	remote               *repos.Remote
 	branch, folder, head string
@@ -99,7 +98,6 @@ func (s *stageState) recordError(err error) {
 	}
 }
 
-// stopUnknown stops the stage, because what is to be known of its commit could not be found out.
 func (s *stageState) stopUnknown(err error) {
 	s.recordError(err)
 	s.stage.StoppedReason = "it cannot be found out: " + err.Error()
@@ -163,8 +161,6 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	return err
 }
 
-// readLanes returns the lanes of an environment that have commits of their own, with the ids of these as far as the base has
-// them; nil if there are none.
 func readLanes(base source.Base, b source.Branch) map[string]string {
 	if len(ListedLanes(b)) == 0 {
 		return nil
@@ -218,8 +214,6 @@ func (s *stageState) composition() lane.Composition {
 	return lane.Composition{Platform: s.stage.Commit, Lanes: s.lanes}
 }
 
-// evaluateExternalStage reads the state of an environment that another system manages from what
-// that has written: the record, and the status of a proof.
 func (m *Promoter) evaluateExternalStage(ctx context.Context, s *stageState) error {
 	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), s.stage.Commit)
 	if err != nil {
