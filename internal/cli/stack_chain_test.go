@@ -6,12 +6,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +52,8 @@ type stackChain struct {
 	server string                       // the address of the daemon
 	events map[string]chan string       // what has happened to components, by environment: "team/stack/component message"
 	join   func(environments ...string) // starts the clusters of environments, which end with the test
+
+	restart func() // has another daemon take the place of the first
 }
 
 // startStackChain runs a control plane whose environments take one blueprint.
@@ -85,7 +92,7 @@ func startStacks(t *testing.T, base map[string]string, stacks func(environment s
 	return c
 }
 
-// run starts the daemon. It ends with the test.
+// run starts the daemon, and has clusters reach it at an address that stays. It ends with the test.
 func (c *stackChain) run() {
 	c.Helper()
 	a := &app{stdout: display.NewStream(&bytes.Buffer{}), stderr: display.NewStream(&bytes.Buffer{})}
@@ -97,15 +104,28 @@ func (c *stackChain) run() {
 	if err != nil {
 		c.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	address := make(chan string, 1)
-	running.Go(func() {
-		if err := daemon.Serve(ctx, daemon.Options{Settings: settings, Log: log, Ready: func(a string) { address <- a }}); err != nil {
-			c.Errorf("the daemon: %v", err)
-		}
+	var target atomic.Pointer[url.URL]
+	front := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target.Load()) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	})
-	c.server = "http://" + <-address
+	c.server = front.URL
+	start := func() (stop func()) {
+		ctx, cancel := context.WithCancel(context.Background())
+		address, ended := make(chan string, 1), make(chan struct{})
+		go func() {
+			defer close(ended)
+			if err := daemon.Serve(ctx, daemon.Options{Settings: settings, Log: log, Ready: func(a string) { address <- a }}); err != nil {
+				c.Errorf("the daemon: %v", err)
+			}
+		}()
+		target.Store(&url.URL{Scheme: "http", Host: <-address})
+		return func() { cancel(); <-ended }
+	}
+	stopDaemon := start()
+	c.restart = func() { stopDaemon(); stopDaemon = start() }
+	ctx, stop := context.WithCancel(context.Background())
 	c.join = func(environments ...string) {
 		keys, err := deriveDemoKeys(settings, environments)
 		if err != nil {
@@ -129,6 +149,8 @@ func (c *stackChain) run() {
 	c.Cleanup(func() {
 		stop()
 		running.Wait()
+		stopDaemon()
+		front.Close()
 		log.Close()
 	})
 }
@@ -445,7 +467,11 @@ spec:
 		return v.Status == gate.Fail && strings.Contains(v.Reason, "60.00 to 300.00 EUR a month (+240.00)") && stages["stage"].Commit != newest
 	})
 	c.commit("main", "a smaller size", setSize("2"))
+	c.await("dev", "shop/dev/queue waits for the approval")
+	c.restart()
+	c.events["dev"] <- "shop/dev/queue waits for the approval"
 	c.approve("dev")
+	c.restart() // nobody sends again what is applied
 	c.awaitChain("dev is verified, and stage gets the commit", func(newest string, stages map[string]status.Stage) bool {
 		for _, part := range stages["dev"].Proof.Parts {
 			if part.Gate == "cost" && part.Status == gate.Pass && strings.Contains(part.Reason, "60.00 to 120.00 EUR a month (+60.00)") {
@@ -462,4 +488,10 @@ spec:
 	if !strings.Contains(stdout.String(), "shop/stage: 60.00 to 120.00 EUR a month (+60.00)") {
 		t.Errorf("the pull request of the approval does not tell the cost:\n%s", stdout.String())
 	}
+	c.commit("main", "a text that Terraform does not read", map[string]string{"modules/queue/README.md": "A queue.\n"})
+	c.awaitChain("stage gets a commit that changes a root module, and needs no plan", func(newest string, stages map[string]status.Stage) bool {
+		dev, stage := stages["dev"], stages["stage"]
+		return dev.Commit == newest && dev.Proof.Status == gate.Pass && stage.Commit == newest && stage.Proof.Status == gate.Pass
+	})
+	c.awaitModule("stage", "A queue.", true)
 }

@@ -168,7 +168,12 @@ func readModule(repo *git.Repository, commit, folder string) (module, error) {
 	}
 	files := view.Tree.Sub(strings.Trim(path.Clean("/"+folder), "/"))
 	main, ok := files.Lookup("module.tf")
-	m := module{inputs: map[string]string{}, digest: files.Sub("module").ID().String()}
+	m := module{inputs: map[string]string{}}
+	for name, e := range files.Sub("module").Walk() {
+		if !strings.HasSuffix(name, ".md") { // Terraform does not read it
+			m.digest += name + " " + e.ID.String() + "\n"
+		}
+	}
 	if view.Err() != nil {
 		return m, view.Err()
 	}

@@ -5,7 +5,7 @@
 // desired_type (folders), assignment and desired (reconciler.yaml files), reconciler_file and part
 // (their objects), and version. A row of desired or desired_type is valid if from_seq <= seq and
 // (to_seq is null or seq < to_seq). Objects join parts by name, and revisions join outputs by sha.
-// Table arrival has when an output reached a cluster.
+// Table arrival has when an output reached a cluster, and plan has sent plans.
 //
 // A batch is written as a whole and may be written again. A database of a newer program is not
 // touched. Statements in queries are for both engines or for one. Later reports and Git restore a

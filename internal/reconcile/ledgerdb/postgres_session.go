@@ -134,6 +134,9 @@ func (s *postgresSession) sendBefore(ctx context.Context, read func(pgx.BatchRes
 
 // cleanArguments removes what PostgreSQL rejects in text. Otherwise one report could block all
 // others.
+// longText is a text that is not shortened.
+type longText string
+
 func cleanArguments(args []any) []any {
 	cleaned := make([]any, len(args))
 	for i, arg := range args {

@@ -22,10 +22,11 @@ const (
 	numberColumn columnKind = iota
 	textColumn
 	boolColumn
+	longColumn // text of any length
 )
 
-// exportedTables has all tables except counters of changes, in export order. Suffix $ means text,
-// and ! boolean.
+// exportedTables has all tables except counters of changes, in export order. Suffix $ means text, %
+// long text, and ! boolean.
 var exportedTables = []table{
 	newTable("cluster", "id", "id first_name$ name$ uid$ environment$ cluster_type$ platform$ unproven! every first_seen last_seen rival$ rival_seen boot$ sequence sent agent_seen digest$ rival_object$ began others$"),
 	newTable("cluster_name", "cluster, since", "cluster since until name$"),
@@ -50,17 +51,20 @@ var exportedTables = []table{
 	newTable("phase_day", "day, environment, cluster_type, object, phase", "day environment$ cluster_type$ object$ phase seconds changes"),
 	newTable("arrival_day", "environment, sha, cluster_type, merged", "environment$ sha$ cluster_type$ merged clusters ready failed p50 p90 p95 slowest first_failed"),
 	newTable("refusal", "day, cluster, reason", "day cluster$ reason$ count last"),
+	newTable("plan", "id", "id$ cluster$ namespace$ object$ received content%"),
 }
 
 func newTable(name, key, columns string) table {
 	t := table{name: name, key: key}
 	for word := range strings.FieldsSeq(columns) {
-		c := column{name: strings.TrimRight(word, "$!")}
+		c := column{name: strings.TrimRight(word, "$!%")}
 		switch {
 		case strings.HasSuffix(word, "$"):
 			c.kind = textColumn
 		case strings.HasSuffix(word, "!"):
 			c.kind = boolColumn
+		case strings.HasSuffix(word, "%"):
+			c.kind = longColumn
 		}
 		t.columns = append(t.columns, c)
 	}

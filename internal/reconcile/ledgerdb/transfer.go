@@ -29,7 +29,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 const (
 	exportFormat = "fairlead-ledger"
 	// exportVersion changes with each migration of tables or columns.
-	exportVersion = 2
+	exportVersion = 3
 	// longestLine is in bytes.
 	longestLine = 1 << 20
 )
@@ -90,6 +90,8 @@ func (t table) newRow() (row map[string]any, places []any) {
 		switch c.kind {
 		case textColumn:
 			place = new(*string)
+		case longColumn:
+			place = new(*longText)
 		case boolColumn:
 			place = new(*bool)
 		case numberColumn:
@@ -276,6 +278,10 @@ func readPlace(place any) any {
 			return **p
 		}
 	case **string:
+		if *p != nil {
+			return **p
+		}
+	case **longText:
 		if *p != nil {
 			return **p
 		}

@@ -48,6 +48,7 @@ func fillAll(t *testing.T, s *Store) {
 		insert into reconciler_file(id, digest) values (1, 'd1');
 		insert into part(file, object, repo, ref, path, pinned) values (1, 'o', 'r', '', '', null);
 		insert into desired(assignment, from_seq, to_seq, file) values (1, 1, 2, 1);
+		insert into plan(id, cluster, namespace, object, received, content) values ('p', 'a', 'shop', 'db', 1764500000000000001, '{"Text":"<x>"}');
 		insert into version(repo, sha, path, version, build, source_sha, built) values ('r', 's', 'p', '1.2', '', '', 7);
 		insert into arrival(output, cluster, ready, failed) values (1, 1, 9, null);
 		insert into phase_day(day, environment, cluster_type, object, phase, seconds, changes) values (1, 'prod', 'large', 'o', 3, 7200, 1);
@@ -163,7 +164,7 @@ func TestDamagedExport(t *testing.T) {
 		{"nothing", "", 1, "is missing"},
 		{"another text", "select 1\n", 1, "no export of a ledger"},
 		{"another JSON", "{}\n", 1, "no export of a ledger"},
-		{"of a newer program", replace(1, `{"format":"fairlead-ledger","version":99}`+"\n"), 1, "has version 99, and this program knows 2"},
+		{"of a newer program", replace(1, `{"format":"fairlead-ledger","version":99}`+"\n"), 1, "has version 99, and this program knows 3"},
 		{"half a line", replace(span, lines[span-1][:20]+"\n"), span, "is damaged"},
 		{"a line too few", cut(span) + strings.Join(lines[span:], ""), last - 1, "rows should be before it"},
 		{"a line twice", strings.Replace(replace(span, lines[span-1]+lines[span-1]), fmt.Sprintf(`"rows":%d}`, last-2), fmt.Sprintf(`"rows":%d}`, last-1), 1), span + 1, "does not fit"},

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -127,6 +130,11 @@ type plansOf struct{ environment, head, commit string }
 type plansBefore struct {
 	known       bool // whether the output has the commit
 	now, before []stackfiles.Summary
+	approved    map[string]bool // plans that an output of the commit approves, by [identifyPlan]
+}
+
+func identifyPlan(stack string, c stackfiles.ComponentSummary) string {
+	return strings.Join([]string{stack, c.Name, c.Plan, c.Inputs}, " ")
 }
 
 // maxCostOutputs bounds the outputs that are read for one comparison, and maxPlansBefore the comparisons that are kept.
@@ -164,6 +172,13 @@ func findCosts(m *Promoter, s *stageState, environment string, at outputLocation
 				continue
 			}
 			planned := findCost(find(k.Namespace, c.Object), was, c)
+			if planned.Missing == neverSent {
+				var err error
+				planned.Missing, err = explainUnsent(m, at, environment, k, c, found.approved[identifyPlan(k.Stack, c)])
+				if err != nil {
+					return nil, err
+				}
+			}
 			planned.Component = environment + " " + k.Stack + "/" + c.Name
 			all = append(all, planned)
 		}
@@ -195,7 +210,52 @@ func findCost(plans []stackview.ReportedPlan, was, c stackfiles.ComponentSummary
 		first := slices.IndexFunc(plans, func(o stackview.ReportedPlan) bool { return o.Costs != nil })
 		return gate.PlannedCost{Costs: cost.Span(plans[first].Costs, p.Costs)}
 	}
-	return gate.PlannedCost{Missing: "has not been sent"}
+	return gate.PlannedCost{Missing: neverSent}
+}
+
+const neverSent = "has not been sent"
+
+// explainUnsent returns why the cost of a plan that no cluster sent is unknown; "" if the plan changes nothing: clusters
+// have run the component without an approval.
+func explainUnsent(m *Promoter, at outputLocation, environment string, k stackfiles.Summary, c stackfiles.ComponentSummary, isApproved bool) (string, error) {
+	if m.options.Inbox == nil || c.Approval == "auto" {
+		return neverSent, nil
+	}
+	object := "Kustomization/" + k.Namespace + "/" + c.Object
+	makesIt := map[string]bool{}
+	var failed error
+	reports := m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
+		name, _, _ := strings.Cut(e.Object, "@")
+		if name != object || e.Commit == "" || e.Environment != "" && e.Environment != environment {
+			return false, false
+		}
+		makes, known := makesIt[e.Commit]
+		if !known && failed == nil {
+			makes, failed = hasPlan(at, e.Commit, k.Stack, c)
+			makesIt[e.Commit] = makes
+		}
+		return makes, true
+	})
+	isRun := len(reports) > 0 && !slices.ContainsFunc(reports, func(r rollout.Report) bool { return !r.Current || r.Phase != rollout.Ready })
+	switch {
+	case failed != nil || !isRun:
+		return neverSent, failed
+	case isApproved:
+		return "is applied, and has not been sent", nil
+	}
+	return "", nil
+}
+
+// hasPlan reports whether a component makes the same plan in another output.
+func hasPlan(at outputLocation, commit, stack string, c stackfiles.ComponentSummary) (bool, error) {
+	if _, err := at.remote.Mirror().Commit(commit); err != nil { // of another repository, or gone
+		return false, nil
+	}
+	all, err := readStacks(at.remote.Mirror(), commit, at.folder)
+	return slices.ContainsFunc(all, func(s stackfiles.Summary) bool {
+		other, _ := s.FindComponent(c.Name)
+		return identifyPlan(s.Stack, other) == identifyPlan(stack, c)
+	}), err
 }
 
 func findPlansBefore(m *Promoter, at outputLocation, environment, commit string, isBefore func(commit string) (bool, error)) (found plansBefore, err error) {
@@ -212,9 +272,10 @@ func findPlansBefore(m *Promoter, at outputLocation, environment, commit string,
 		}
 		switch {
 		case from.Platform == "":
-		case !found.known && from.Platform == commit:
-			found.known = true
-			found.now, err = readStacks(repo, output, at.folder)
+		case from.Platform == commit:
+			var stacks []stackfiles.Summary
+			stacks, err = readStacks(repo, output, at.folder)
+			found.add(stacks)
 		case found.known && from.Platform != last && from.Platform != commit:
 			var isIt bool
 			isIt, err = isBefore(from.Platform)
@@ -229,6 +290,20 @@ func findPlansBefore(m *Promoter, at outputLocation, environment, commit string,
 		last = cmp.Or(from.Platform, last)
 	}
 	return found, nil
+}
+
+// add adds an output of the commit. The newest is added first.
+func (p *plansBefore) add(stacks []stackfiles.Summary) {
+	if !p.known {
+		p.known, p.now, p.approved = true, stacks, map[string]bool{}
+	}
+	for _, s := range stacks {
+		for _, c := range s.Components {
+			if c.Approval != "" {
+				p.approved[identifyPlan(s.Stack, c)] = true
+			}
+		}
+	}
 }
 
 func readStacks(repo *git.Repository, commit, folder string) ([]stackfiles.Summary, error) {

@@ -12,8 +12,8 @@ const maxReportedPlans, maxPlansOfCluster = 1024, 64
 // maxPastPlans limits the replaced or unwanted plans in the same way.
 const maxPastPlans, maxPastPlansOfCluster = 256, 16
 
-// AddPlan stores a cluster's plan in place of the object's previous one, or returns false if no
-// known component makes it from these inputs. Plans are only in memory: clusters send them again.
+// AddPlan keeps a cluster's plan in place of the object's previous one, or returns false if no
+// known component makes it from these inputs.
 func (s *Store) AddPlan(p stackview.ReportedPlan) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,6 +24,36 @@ func (s *Store) AddPlan(p stackview.ReportedPlan) bool {
 	case last.ID == p.ID && (p.Costs == nil || slices.Equal(p.Costs, last.Costs)): // unchanged
 		return true
 	}
+	s.putPlan(p)
+	s.announceChange()
+	return true
+}
+
+// RestorePlans adds stored plans, oldest first, and reports whether one was unknown. Until a cycle has ended, which of
+// them are wanted is not known.
+func (s *Store) RestorePlans(all []stackview.ReportedPlan) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range all {
+		last := s.reported[p.PlanKey]
+		if last.ID == p.ID && slices.Equal(p.Costs, last.Costs) || last.When.After(p.When) || slices.ContainsFunc(s.pastPlans, func(past stackview.ReportedPlan) bool { return past.ID == p.ID }) {
+			continue
+		}
+		s.putPlan(p)
+		changed = true
+		if s.restored == nil {
+			s.restored = map[string]bool{}
+		}
+		s.restored[p.ID] = s.cycle.Outcome == ""
+	}
+	if changed {
+		s.announceChange()
+	}
+	return changed
+}
+
+// putPlan requires the lock.
+func (s *Store) putPlan(p stackview.ReportedPlan) {
 	s.pastPlans = slices.DeleteFunc(slices.Clone(s.pastPlans), func(past stackview.ReportedPlan) bool { return past.ID == p.ID })
 	kept := s.retainPlans()
 	if before, had := kept[p.PlanKey]; had && before.ID != p.ID {
@@ -34,8 +64,6 @@ func (s *Store) AddPlan(p stackview.ReportedPlan) bool {
 	dropOldest(kept, maxReportedPlans, func(stackview.PlanKey) bool { return true })
 	kept[p.PlanKey] = p
 	s.reported = kept
-	s.announceChange()
-	return true
 }
 
 // FindPlans returns the plans of a Terraform object that clusters sent, current and past, oldest first.
@@ -100,7 +128,7 @@ func (s *Store) retainPlans() map[stackview.PlanKey]stackview.ReportedPlan {
 	kept, wanted := map[stackview.PlanKey]stackview.ReportedPlan{}, s.listInputs()
 	past := []stackview.ReportedPlan{}
 	for key, p := range s.reported {
-		if wanted[inputsOf(p)] {
+		if wanted[inputsOf(p)] || s.restored[p.ID] && s.cycle.Outcome == "" {
 			kept[key] = p
 		} else {
 			past = append(past, p)

@@ -177,3 +177,32 @@ func TestPlanWithoutCost(t *testing.T) {
 		t.Error("plans of another object")
 	}
 }
+
+// TestRestorePlans: stored plans are as they were, also while a first cycle finds the stacks of one environment after
+// the other; what is known better is not replaced.
+func TestRestorePlans(t *testing.T) {
+	s := &Store{}
+	ids := func() (text string) {
+		for _, p := range s.FindPlans("shop", "db") {
+			text += p.ID
+		}
+		return text
+	}
+	all := []stackview.ReportedPlan{sentPlan("a", "1", "1", 1), sentPlan("b", "1", "2", 2), sentPlan("a", "2", "3", 3)}
+	if !s.RestorePlans(all) || s.RestorePlans(all) || ids() != "123" {
+		t.Errorf("restored: %s", ids())
+	}
+	s.SetStacks("dev", nil)
+	if reported := s.Snapshot().ReportedPlans; len(reported) != 2 || reported[all[0].PlanKey].ID != "3" {
+		t.Errorf("while the stacks of prod are unknown, the plans are %+v", reported)
+	}
+	c := stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: "plan", Inputs: "2"}
+	s.SetCycle(Cycle{Outcome: "ok"})
+	s.SetStacks("prod", []stackview.Known{{Stack: stackview.Stack{Environment: "prod", Summary: stackfiles.Summary{Stack: "shop/eu", Namespace: "shop", Components: []stackfiles.ComponentSummary{c}}}, Merged: true}})
+	if reported := s.Snapshot().ReportedPlans; len(reported) != 1 || reported[all[0].PlanKey].ID != "3" || ids() != "123" {
+		t.Errorf("when they are known, the plans are %+v, of %s", reported, ids())
+	}
+	if s.RestorePlans([]stackview.ReportedPlan{sentPlan("a", "2", "0", 2)}) {
+		t.Error("an older plan takes the place of a newer one")
+	}
+}

@@ -32,6 +32,7 @@ type Store struct {
 	stacks       map[string][]stackview.Known
 	reported     map[stackview.PlanKey]stackview.ReportedPlan // immutable
 	pastPlans    []stackview.ReportedPlan                     // immutable
+	restored     map[string]bool                              // plans by ID that may be wanted once a cycle has ended
 	unfinished   map[string]time.Time                         // start of work since the last success, by environment
 	problems     map[string]ProblemLog                        // by environment; "" is the promotion order
 	keptSince    time.Time                                    // first cycle; zero before

@@ -32,9 +32,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
-	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
-	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 	"github.com/fairlead-io/fairlead/internal/server/session"
 	"github.com/fairlead-io/fairlead/internal/server/web"
 	"github.com/fairlead-io/fairlead/internal/server/webhook"
@@ -82,7 +80,7 @@ const maxCycles = 20
 func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
 	logger := NewLogger(o.Settings.Log, o.Log)
-	loop, reports, err := newLoop(ctx, o, loop.Options{Store: store, Logger: logger})
+	loop, reports, _, err := newLoop(ctx, o, loop.Options{Store: store, Logger: logger})
 	if err != nil {
 		return status.Snapshot{}, err
 	}
@@ -102,24 +100,29 @@ func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 	return store.Snapshot(), err
 }
 
-// newLoop returns a loop, and the reports of clusters that it reads: those that the last process has
+// newLoop returns a loop, and the reports and plans of clusters that it reads: those that the last process has
 // stored, and those that come.
-func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, *recorder.Recorder, error) {
+func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, *recorder.Recorder, *sentPlans, error) {
 	if access.HasLocalRepository(o.Settings) {
 		if _, err := program.Version(ctx); err != nil {
-			return nil, nil, fmt.Errorf("repositories on this machine are reached with Git: %w", err)
+			return nil, nil, nil, fmt.Errorf("repositories on this machine are reached with Git: %w", err)
 		}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	var started atomic.Pointer[loop.Loop]
+	plans := newSentPlans(with.Store, with.Logger, o.Now)
 	reports := openReports(ctx, o, with, func() {
+		plans.expect()
 		l := started.Load()
 		if l != nil { // or else it reads them when it starts
 			l.WakeWithoutPoll()
 		}
 	})
+	plans.reports = reports
+	plans.restore(ctx)
+	with.FindPlans = with.Store.FindPlans
 	with.Settings, with.Inbox, with.Ledger, with.Now = o.Settings, reports, findLedger(o.Settings, reports), o.Now
 	if with.Ledger != nil { // or else nobody asks what clusters should run
 		with.Outputs = reports.TellOutputs
@@ -129,7 +132,7 @@ func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, *re
 		closeReports(reports, with.Logger)
 	}
 	started.Store(l)
-	return l, reports, err
+	return l, reports, plans, err
 }
 
 func closeReports(reports *recorder.Recorder, logger *slog.Logger) {
@@ -146,7 +149,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	store, m, logger := &status.Store{}, metrics.New(o.Version), NewLogger(o.Settings.Log, o.Log)
 	keys := observe.NewKeyRing(o.Settings.LedgerSecrets)
-	loop, reports, err := newLoop(ctx, o, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys, FindPlans: store.FindPlans})
+	loop, reports, plans, err := newLoop(ctx, o, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -177,13 +180,7 @@ func Serve(ctx context.Context, o Options) error {
 			}
 		},
 		ClusterKeys: keys.FindKeys, Refuse: reports.RefuseKey,
-		Plan: func(cluster string, r tfplan.Report) bool {
-			kept := store.AddPlan(stackview.NewReportedPlan(cluster, r, o.Now()))
-			if kept && r.Costs != nil { // a gate may wait for it
-				loop.WakeWithoutPoll()
-			}
-			return kept
-		},
+		Plan:  plans.receive(ctx, loop.WakeWithoutPoll),
 		Costs: o.Settings.Costs.Reader(),
 		Report: func(e observe.Event) (news bool, err error) {
 			news, err = reports.Add(e)
@@ -210,7 +207,8 @@ func Serve(ctx context.Context, o Options) error {
 		Fleet: newFleetView(o, reports), Reports: newAgentReports(o.Settings, reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
 	check := func(ctx context.Context) { runChecks(ctx, o, loop.Keyring(), reports, store, logger) }
-	return runUntilDone(ctx, loop, reports, store, o, listener, window, check)
+	keepPlans := func(ctx context.Context) { plans.run(ctx, loop.WakeWithoutPoll) }
+	return runUntilDone(ctx, loop, reports, store, o, listener, window, check, keepPlans)
 }
 
 func explainQuery(l *loop.Loop) func(ctx context.Context, environment, query string) (explain.Document, error) {
@@ -264,7 +262,7 @@ func describeListenError(address string, err error) error {
 
 // runUntilDone runs the loop, stores the reports of clusters, and runs the HTTP server, and the checks that it shows, if there is a
 // listener, until ctx ends or the server fails, and waits for all.
-func runUntilDone(ctx context.Context, loop *loop.Loop, reports *recorder.Recorder, store *status.Store, o Options, listener net.Listener, window http.Handler, check func(context.Context)) error {
+func runUntilDone(ctx context.Context, loop *loop.Loop, reports *recorder.Recorder, store *status.Store, o Options, listener net.Listener, window http.Handler, check, keepPlans func(context.Context)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
@@ -279,6 +277,7 @@ func runUntilDone(ctx context.Context, loop *loop.Loop, reports *recorder.Record
 			o.Ready(listener.Addr().String())
 		}
 	}
+	wait.Go(func() { keepPlans(ctx) })
 	wait.Go(func() { reports.Run(ctx) })
 	wait.Go(func() { reports.RecordOutputs(ctx) })
 	loop.Run(ctx, func() {

@@ -71,7 +71,7 @@ func formatStack(a answer.Stack, now time.Time, to *display.Stream) string {
 func newRunsTable(a answer.Stack) Table {
 	t := Table{
 		Columns: []Column{{Key: "since"}, {Key: "until"}, {Key: "component"}, {Key: "state"}, {Key: "cluster"}, {Key: "plan"}},
-		Below:   "what clusters reported is listed for 30 days, as far as the ledger keeps it, and plans since Fairlead started\n",
+		Below:   "what clusters reported is listed for 30 days, as far as the ledger keeps it, and the last plans of each component\n",
 	}
 	for _, r := range a.Runs {
 		planned := ""

@@ -313,7 +313,7 @@ func describeReports() map[string]operation {
 		},
 		"POST " + clusterPlans: {
 			summary: "Send a plan, with the key of the cluster",
-			about:   "For a job on a cluster that has a key of its own: `Authorization: Bearer KEY`. The body is a Terraform object with its plan in JSON as `status.tfplan`. The plan is kept in memory if `status.plan.pending` and the annotation `fairlead.io/inputs` are what the output has of a component. [See plans on the page](../how-to/from-cloudknit.md#see-plans-on-the-page) has the job. The body must be under 16 MiB.",
+			about:   "For a job on a cluster that has a key of its own: `Authorization: Bearer KEY`. The body is a Terraform object with its plan in JSON as `status.tfplan`. The plan is kept if `status.plan.pending` and the annotation `fairlead.io/inputs` are what the output has of a component. [See plans on the page](../how-to/from-cloudknit.md#see-plans-on-the-page) has the job. The body must be under 16 MiB.",
 			names:   []param{cluster}, body: anyObject,
 			answers: replies{
 				http.StatusOK: {about: "The plan was read.", of: []any{planReceipt{}}}, http.StatusBadRequest: {about: "The body is not a Terraform object with a plan."}, http.StatusUnauthorized: {about: "The key is missing or wrong, or the name is not valid for a cluster."},

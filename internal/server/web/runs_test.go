@@ -242,7 +242,7 @@ func TestAppliedRun(t *testing.T) {
 		if strings.Contains(html, "Approved by <bdi>Dana") != slices.ContainsFunc(c.want, func(want string) bool { return strings.HasPrefix(want, byDana) }) {
 			t.Errorf("%s: who approved it:\n%s", c.name, mainOf(html))
 		}
-		if stack := askText(h, "/stacks/shop/eu?env=prod").Body.String(); !strings.Contains(stack, address) || !strings.HasSuffix(stack, "and plans since Fairlead started\n") {
+		if stack := askText(h, "/stacks/shop/eu?env=prod").Body.String(); !strings.Contains(stack, address) || !strings.HasSuffix(stack, "and the last plans of each component\n") {
 			t.Errorf("%s: the stack does not lead to the plan:\n%s", c.name, stack)
 		} else if !regexp.MustCompile(`(?m)^2026-11-23T13:05:00Z +- +app +ready +east-1`).MatchString(stack) {
 			t.Errorf("%s: the runs lack the chart:\n%s", c.name, stack)

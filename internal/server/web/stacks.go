@@ -50,7 +50,7 @@ func (s *site) findRun(ctx context.Context, src answer.Source, q request) found 
 		if ok {
 			return newFound(run)
 		}
-		missing := errorAnswer{fmt.Sprintf("%s in %s has no plan %q", of.StackPart.Stack, of.Environment, q.names[2]), "no cluster has sent it since Fairlead started, or others were sent since: the page of the stack leads to those that are kept"}
+		missing := errorAnswer{fmt.Sprintf("%s in %s has no plan %q", of.StackPart.Stack, of.Environment, q.names[2]), "no cluster has sent it, or others were sent since: the page of the stack leads to those that are kept"}
 		return found{answer: missingAnswer{missing, "stacks", ""}, code: http.StatusNotFound}
 	}))
 }

@@ -1,0 +1,1 @@
+delete from plan where received < $1
