@@ -31,7 +31,7 @@ var stackGuide = []demoStep{
 	{title: "Change a variable: only the database makes another plan", commands: []string{
 		"sed -i.bak 's/value: small/value: large/' stacks/shop.yaml",
 		"git commit -qam 'A larger database' && git push -q",
-	}, rest: []demoRest{{"The old approval does not count: it was of another plan. When the first terminal says\n\"database waits for the approval\":", []string{
+	}, rest: []demoRest{{"The old approval does not count: it was of another plan. When the first terminal says\n\"database waits again\":", []string{
 		"fairlead stack plan shop/dev dev~1 dev --plans ../cluster/plans.yaml",
 		stackApproval("database"),
 	}}, {"When the first terminal says \"database is applied\":", []string{
@@ -44,7 +44,7 @@ var stackGuide = []demoStep{
 		"fairlead stack show shop/dev",
 		"fairlead pr show dev --repo ../control-plane.git",
 		"fairlead pr merge dev --repo ../control-plane.git",
-	}}, {"When the first terminal says \"cluster waits for the approval\":", []string{
+	}}, {"When the first terminal says \"cluster waits again\":", []string{
 		stackApproval("cluster"),
 	}}, {"When the first terminal says \"cluster is applied\":", []string{
 		"git pull -q",
@@ -54,7 +54,7 @@ var stackGuide = []demoStep{
 		"git switch -q main && git pull -q",
 		"sed -i.bak 's/value: small/value: large/' blueprints/queue.yaml",
 		"git commit -qam 'A larger queue' && git push -q",
-	}, rest: []demoRest{{"dev applies it, and then stage: the blueprint has autoApprove. prod has its own word, and nothing else\ndiffers. When the first terminal says \"prod/queue waits for the approval\":", []string{
+	}, rest: []demoRest{{"dev applies it, and then stage: the blueprint has autoApprove. prod has its own word, and nothing else\ndiffers. When the first terminal says \"prod/queue waits again\":", []string{
 		"fairlead diff stage prod --stacks",
 		planApproval("prod", "shop/queue-prod/queue"),
 	}}, {"When the first terminal says \"prod/queue is applied\":", []string{
@@ -68,7 +68,7 @@ var stackGuide = []demoStep{
 	}, rest: []demoRest{{"That would destroy everything, so the pull request of the output waits. When the first terminal\nsays \"waits for a person\", read it and merge it:", []string{
 		"fairlead pr view dev --repo ../gitops.git",
 		"fairlead pr merge dev --repo ../gitops.git",
-	}}, {"When the first terminal says \"database waits for the approval\":", []string{
+	}}, {"When the first terminal says \"database is to be destroyed\":", []string{
 		stackApproval("database"),
 		stackApproval("cluster"),
 	}}, {"The network goes last, without a person: it has autoApprove. When the first\nterminal says \"networking is destroyed\":", []string{

@@ -223,7 +223,7 @@ func (c *stackChain) approvePlan(environment, component string) {
 
 func (c *stackChain) approveInputs(environment, component string) {
 	c.Helper()
-	c.await(environment, component+" waits for the approval")
+	c.await(environment, component+" waits")
 	text, err := os.ReadFile(c.folder.path(stackFolder, environment, strings.ReplaceAll(component, "/", "-")+".yaml"))
 	if err != nil {
 		c.Fatal(err)
@@ -298,7 +298,7 @@ func TestStackChain(t *testing.T) {
 		"blueprints/shop.yaml":  strings.Replace(chainFiles["blueprints/shop.yaml"], `value: "1"`, `value: "2"`, 1),
 	})
 	for i, e := range demoEnvironments {
-		c.await(e, "waits for the approval")
+		c.await(e, "waits")
 		for _, later := range demoEnvironments[i+1:] {
 			for name, text := range c.module(later) {
 				if strings.Contains(text, "v2") {
@@ -306,7 +306,7 @@ func TestStackChain(t *testing.T) {
 				}
 			}
 		}
-		c.events[e] <- "shop/" + e + "/queue waits for the approval"
+		c.events[e] <- "shop/" + e + "/queue waits"
 		c.approve(e)
 	}
 	dev, prod := c.module("dev"), c.module("prod")
@@ -377,7 +377,7 @@ func TestStackChainRejected(t *testing.T) {
 	}
 	c.commit("main", "a mistake", changeModule("wrong"))
 	c.approve("dev")
-	c.await("stage", "waits for the approval")
+	c.await("stage", "waits")
 	c.awaitChain("stage has the mistake, reports that it is not verified, and keeps it from prod", func(newest string, stages map[string]status.Stage) bool {
 		held := stages["stage"]
 		return held.Commit == newest && held.Merged && held.Proof.Status != gate.Pass && held.Proof.Reason != "" && stages["prod"].Commit != newest
@@ -467,9 +467,9 @@ spec:
 		return v.Status == gate.Fail && strings.Contains(v.Reason, "60.00 to 300.00 EUR a month (+240.00)") && stages["stage"].Commit != newest
 	})
 	c.commit("main", "a smaller size", setSize("2"))
-	c.await("dev", "shop/dev/queue waits for the approval")
+	c.await("dev", "shop/dev/queue waits")
 	c.restart()
-	c.events["dev"] <- "shop/dev/queue waits for the approval"
+	c.events["dev"] <- "shop/dev/queue waits"
 	c.approve("dev")
 	c.restart() // nobody sends again what is applied
 	c.awaitChain("dev is verified, and stage gets the commit", func(newest string, stages map[string]status.Stage) bool {

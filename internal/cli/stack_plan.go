@@ -282,7 +282,7 @@ func (c plannedComponent) planText() string {
 	}
 	heading := fmt.Sprintf("%s: %s", c.Name, c.Plan)
 	if c.Earlier != "" {
-		heading = fmt.Sprintf("%s: %s, which was made before; the plan of these revisions is %s", c.Name, c.Earlier, c.Plan)
+		return "\n" + display.SanitizeLine(fmt.Sprintf("%s: %s is not made yet; the plan that there is, %s, was made before", c.Name, c.Plan, c.Earlier)) + "\n"
 	}
 	if c.Digest != "" {
 		heading += "\ndigest " + c.Digest

@@ -95,7 +95,8 @@ func planOf(commit string) string { return "plan-modules-" + strings.Repeat(comm
 
 // TestReconcile: components begin in their order, and no plan is applied but the one that is approved.
 func TestReconcile(t *testing.T) {
-	const apply, destroy = "waits for the approval of plan-modules-%s, which is to apply", "waits for the approval of plan-modules-%s, which is to destroy"
+	const apply, destroy = "waits for the approval of plan-modules-%s, which is to apply", "is to be destroyed, and waits for the approval of plan-modules-%s, which is to destroy"
+	const again = "waits again for the approval of plan-modules-%s, which is to apply"
 	waits := func(name, text, commit string) string {
 		return name + " " + fmt.Sprintf(text, strings.Repeat(commit, 10))
 	}
@@ -123,7 +124,7 @@ func TestReconcile(t *testing.T) {
 		}},
 		{"an object that changes before its source is looked at with the old one, as in tofu-controller", []step{
 			{[]component{{name: "db", commit: "a"}}, "", []string{waits("db", apply, "a")}},
-			{[]component{{name: "db", commit: "b", approve: planOf("a")}}, "", []string{"db is applied", waits("db", apply, "b")}},
+			{[]component{{name: "db", commit: "b", approve: planOf("a")}}, "", []string{"db is applied", waits("db", again, "b")}},
 		}},
 		{"a stale approval approves a destroy, as in tofu-controller", []step{
 			{[]component{{name: "db", commit: "a", approve: planOf("a")}}, "", []string{"db is applied"}},
@@ -145,7 +146,7 @@ func TestReconcile(t *testing.T) {
 		{"drift waits for another root module, and has no plan before", []step{
 			{[]component{{name: "db", commit: "a", approve: planOf("a")}}, "", []string{"db is applied"}},
 			{nil, "a node is gone", []string{"db has drifted: a node is gone"}},
-			{[]component{{name: "db", commit: "A"}}, "a node is gone", []string{waits("db", apply, "A")}},
+			{[]component{{name: "db", commit: "A"}}, "a node is gone", []string{waits("db", again, "A")}},
 			{[]component{{name: "db", commit: "A", approve: planOf("A")}}, "a node is gone", []string{"db is applied"}},
 		}},
 		{"drift that goes away", []step{

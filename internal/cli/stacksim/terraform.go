@@ -230,10 +230,21 @@ func (c *cluster) endPlan(t *terraform, now time.Time, read readsModule) error {
 	}
 	t.next = time.Time{}
 	if t.said != t.pending+t.plan {
-		c.addEvent(t.object, true, fmt.Sprintf("waits for the approval of %s, which is to %s", t.pending, t.verb()))
+		c.addEvent(t.object, true, fmt.Sprintf("%s for the approval of %s, which is to %s", t.waits(), t.pending, t.verb()))
 	}
 	t.said = t.pending + t.plan
 	return nil
+}
+
+// waits tells a plan from those before it, which people have seen.
+func (t *terraform) waits() string {
+	switch {
+	case t.isDestroyPlan:
+		return "is to be destroyed, and waits"
+	case t.lastApplied != "":
+		return "waits again"
+	}
+	return "waits"
 }
 
 func (t *terraform) verb() string {
