@@ -73,10 +73,13 @@ func stackFields(m *model.Model, s *model.Stack) map[string]stackField {
 		for name, field := range writtenFields(m, m.Stacks.Blueprints[i]) {
 			switch own, has := all[name]; {
 			case !has:
-				all[name] = stackField{file: s.Pos.Layer + "/" + s.Pos.File, ofBase: s.Pos.Layer == model.BaseLayer}
+				all[name] = stackField{showFalse(field.text), s.Pos.Layer + "/" + s.Pos.File, s.Pos.Layer == model.BaseLayer}
 			case own.text == field.text:
 				all[name] = field
 			}
+		}
+		if b := m.Stacks.Blueprints[i]; b.Annotations[model.ActiveAnnotation] != "" {
+			all["active"] = stackField{b.Annotations[model.ActiveAnnotation], b.Pos.Layer + "/" + b.Pos.File, b.Pos.Layer == model.BaseLayer}
 		}
 	}
 	return all
@@ -110,6 +113,18 @@ func writtenFields(m *model.Model, s *model.Stack) map[string]stackField {
 func addComponent(m *model.Model, s *model.Stack, c *model.StackComponent, add func(name string, line int, value string)) {
 	line := c.Name.Line
 	add("type", c.Type.Line, c.Type.Text)
+	add("subtype", c.Subtype.Line, c.Subtype.Text)
+	add("cronSchedule", c.CronSchedule.Line, c.CronSchedule.Text)
+	if c.AWS != nil {
+		add("aws.region", line, c.AWS.Region)
+		if c.AWS.AssumeRole != nil {
+			add("aws.assumeRole", line, c.AWS.AssumeRole.RoleARN)
+		}
+	}
+	add("outputs", line, strings.Join(list.Convert(c.Outputs, func(o model.StackOutput) string { return o.Name.Text }), ", "))
+	for _, secret := range c.Secrets {
+		add("secrets."+secret.Name.Text, secret.Name.Line, secret.Scope.Text+" "+secret.Key)
+	}
 	if c.Module != nil {
 		add("module", c.Module.Source.Line, strings.TrimSuffix(c.Module.Source.Text+"//"+c.Module.Path, "//"))
 		add("version", c.Module.Version.Line, c.Module.Version.Text)
@@ -126,6 +141,9 @@ func addComponent(m *model.Model, s *model.Stack, c *model.StackComponent, add f
 	add("destroyProtection", line, showTrue(c.DestroyProtection))
 	if c.VariablesFile != nil {
 		add("variablesFile", c.VariablesFile.Path.Line, c.VariablesFile.Path.Text)
+		if c.VariablesFile.Source.Text == "" {
+			add("variablesFile content", c.VariablesFile.Path.Line, digestAt(m, s.LayerAt(c.VariablesFile.Path.Line), c.VariablesFile.Path.Text))
+		}
 	}
 	for _, v := range c.Variables {
 		switch {
@@ -146,6 +164,14 @@ func showTrue(value bool) string {
 	return ""
 }
 
+// showFalse returns what the other side has in place of "true".
+func showFalse(other string) string {
+	if other == "true" {
+		return "false"
+	}
+	return ""
+}
+
 // moduleDigest returns the beginning of the id of a folder of the base that a component has its module in; "" if
 // that is elsewhere.
 func moduleDigest(m *model.Model, s *model.Stack, module *model.StackModule) string {
@@ -153,7 +179,16 @@ func moduleDigest(m *model.Model, s *model.Stack, module *model.StackModule) str
 	if !isLocal || !module.IsOfBase() && s.LayerAt(module.Source.Line) != model.BaseLayer {
 		return ""
 	}
-	layer := m.Stacks.Layers[model.BaseLayer]
-	folder = strings.TrimPrefix(path.Join("/", folder), path.Join("/", layer.Prefix))
-	return fmt.Sprintf("%.7s", layer.Files.Sub(strings.Trim(folder, "/")).ID())
+	return digestAt(m, model.BaseLayer, folder)
+}
+
+// digestAt returns the beginning of the id of a file or folder of a layer; "" if it is not there.
+func digestAt(m *model.Model, layer, name string) string {
+	of := m.Stacks.Layers[layer]
+	name = strings.Trim(strings.TrimPrefix(path.Join("/", name), path.Join("/", of.Prefix)), "/")
+	e, ok := of.Files.Lookup(name)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%.7s", e.ID)
 }
