@@ -13,17 +13,19 @@ import (
 
 func newApprove(a *app) *cobra.Command {
 	cc := newCommandContext(a)
-	removals, ahead, lane := false, false, ""
+	removals, ahead, lane, wave := false, false, "", ""
 	c := &cobra.Command{
 		Use:     "approve ENVIRONMENT [COMMIT]",
 		GroupID: groupPromotion,
-		Short:   "Approve a commit, or removals, for an environment",
+		Short:   "Approve a commit, a wave, or removals, for an environment",
 		Long: `Approve writes an object of kind Approval to the branch of an environment, in a commit of
 yours: whose yes it is, is who the commit's author is. Without COMMIT it is for the commit
 that the environment waits for. Git believes what an author says of himself. A gate with
 trusted: true counts reviews of pull requests, and commits that are signed: --sign-key
 signs the commit with your key, which the settings of the daemon name. With --lane the
-approval is for that lane only: the commit as a whole still waits.
+approval is for that lane only: the commit as a whole still waits. With --wave it is of that
+wave of the advance that is under way or about to begin, or of the advance that is named in
+the place of COMMIT.
 
 With --removals it approves a change of the environment's output that exceeds its limits,
 so that it is merged as any other: the one that is named as the pull request of the output
@@ -31,6 +33,7 @@ names it, or else the one that waits now. Any other change still waits. One that
 wait now is refused, unless --ahead says that it is that of a preview, which waits once
 its pull request is merged.`,
 		Example: `  fairlead approve prod
+  fairlead approve prod --wave canary
   fairlead approve prod --removals --reason "the shop has moved"
   fairlead approve prod 4be1c2d --reason "looked at the dashboards of stage"`,
 		Args:              checkArguments(1, 2),
@@ -40,8 +43,11 @@ its pull request is merged.`,
 			if ahead && !removals {
 				return usageErrorf("add --removals", "--ahead is for removals")
 			}
-			if removals && lane != "" {
-				return usageErrorf("leave out --lane", "removals are approved for the whole environment")
+			if removals && lane+wave != "" {
+				return usageErrorf("leave out --lane and --wave", "removals are approved for the whole environment")
+			}
+			if lane != "" && wave != "" {
+				return usageErrorf("approve them one after the other", "an approval is of a lane or of a wave")
 			}
 			if removals {
 				if err := checkChange(args[1:], ahead); err != nil {
@@ -62,12 +68,13 @@ its pull request is merged.`,
 					return err
 				}
 			}
-			return cc.finishAction(ctx)(d.Approve(ctx, actions.Approval{Environment: environment, Lane: lane, Commit: named, Reason: cc.reason, Report: chain}))
+			return cc.finishAction(ctx)(d.Approve(ctx, actions.Approval{Environment: environment, Lane: lane, Wave: wave, Commit: named, Reason: cc.reason, Report: chain}))
 		},
 	}
 	c.Flags().SortFlags = false
 	c.Flags().BoolVar(&removals, "removals", false, "approve a change of the output that exceeds the environment's limits")
 	addLaneFlag(c, &lane)
+	c.Flags().StringVar(&wave, "wave", "", "approve this `WAVE` of the running advance, as its gate approval asks")
 	c.Flags().BoolVar(&ahead, "ahead", false, "with --removals: approve a change that a preview names, before it waits")
 	cc.addURLFlag(c)
 	c.Flags().StringVar(&cc.signKey, "sign-key", "", "sign the commit with the private key in a `FILE`, of SSH or OpenPGP; "+signPassphraseVariable+" has its passphrase")

@@ -60,20 +60,6 @@ type stageSpec struct {
 	Advance advanceSpec `yaml:"advance"`
 }
 
-type freezeSpec struct {
-	Reason       string        `yaml:"reason" required:"true"`
-	Scope        string        `yaml:"scope"`
-	Environments []locatedText `yaml:"environments"`
-	From         time.Time     `yaml:"from"`
-	To           time.Time     `yaml:"to"`
-	Except       []exceptSpec  `yaml:"except"`
-}
-
-type exceptSpec struct {
-	Commit verbatimText `yaml:"commit" required:"true"`
-	Reason string       `yaml:"reason" required:"true"`
-}
-
 type holdSpec struct {
 	Reason string       `yaml:"reason" required:"true"`
 	Lane   string       `yaml:"lane"`
@@ -84,6 +70,7 @@ type holdSpec struct {
 type approvalSpec struct {
 	Commit   verbatimText `yaml:"commit"`
 	Lane     string       `yaml:"lane"`
+	Wave     string       `yaml:"wave"`
 	Removals verbatimText `yaml:"removals"`
 	Reason   string       `yaml:"reason"`
 }
@@ -175,16 +162,6 @@ const (
 	ScopeWaves     = "waves"     // of holds: no other wave is proposed
 )
 
-// Freeze is a time in which environments do not change.
-type Freeze struct {
-	Object
-	Reason       string
-	Scope        string   // one of the scopes
-	Environments []string // nil for all
-	From, To     time.Time
-	Except       map[string]string // reasons by commit
-}
-
 // Hold stops changes of an environment until it is released.
 type Hold struct {
 	Object
@@ -200,6 +177,7 @@ type Approval struct {
 	Object
 	Commit   string // "" if it is of removals
 	Lane     string // the only lane that may get the commit; "" for the whole commit
+	Wave     string // that is approved: Commit is the id of its advance. "" for none
 	Removals string // the change, as the pull request of the output names it; "" if it is of a commit
 	Reason   string
 }
@@ -319,10 +297,13 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 			d.addProblem(n, "set spec.commit to a commit of the base, or spec.removals to the name that the pull request of the output shows",
 				"an Approval names either a commit or removals")
 		}
-		if s.Lane != "" && s.Commit == "" {
-			d.addProblem(n, "remove spec.lane", "removals are approved for the whole environment")
+		if (s.Lane != "" || s.Wave != "") && s.Commit == "" {
+			d.addProblem(n, "remove spec.lane and spec.wave", "removals are approved for the whole environment")
 		}
-		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), s.Lane, string(s.Removals), s.Reason})
+		if s.Lane != "" && s.Wave != "" {
+			d.addProblem(n, "write two objects", "an Approval is of a lane or of a wave")
+		}
+		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), s.Lane, s.Wave, string(s.Removals), s.Reason})
 	case HoldReleaseKind, earlierHoldRelease:
 		o, s, _ := readObject[holdReleaseSpec](r, n, h.kind, d)
 		if h.kind == earlierHoldRelease {
@@ -352,24 +333,6 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	default:
 		d.addProblem(n, kindHint(h.kind, OwnKinds), "unknown kind %s in %s", h.kind, OwnGroup)
 	}
-}
-
-func (r *reader) newFreeze(o Object, s freezeSpec, d *decoder, n *yaml.Node) *Freeze {
-	f := &Freeze{Object: o, Reason: s.Reason, Scope: d.parseScope(n, s.Scope), From: s.From, To: s.To, Except: map[string]string{}}
-	for _, e := range s.Environments {
-		f.Environments = append(f.Environments, e.Text)
-	}
-	for _, e := range s.Except {
-		f.Except[string(e.Commit)] = e.Reason
-	}
-	if !s.To.IsZero() && !s.To.After(s.From) {
-		d.addProblem(n, "", "spec.to is not after spec.from")
-	}
-	_, spec := yamldoc.FindPair(n, "spec")
-	if key, _ := yamldoc.FindPair(spec, "environments"); key != nil && len(f.Environments) == 0 {
-		d.addProblem(key, "list at least one, or remove the field to select all", "spec.environments names no environment")
-	}
-	return f
 }
 
 // parseScope returns the scope that is written, or the default. One that is not known counts

@@ -58,9 +58,11 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// StageNeedsTrust reports whether a gate of a stage or its proof counts only trusted approvals.
+// StageNeedsTrust reports whether a gate of a stage, its proof or its waves counts only trusted approvals.
 func StageNeedsTrust(s model.Stage) bool {
-	return slices.ContainsFunc(s.Gates, NeedsTrust) || slices.ContainsFunc(s.Proof, NeedsTrust)
+	return slices.ContainsFunc(s.Gates, NeedsTrust) || slices.ContainsFunc(s.Proof, NeedsTrust) || slices.ContainsFunc(s.Waves, func(w model.Wave) bool {
+		return slices.ContainsFunc(w.Gates, NeedsTrust) || slices.ContainsFunc(w.Proof, NeedsTrust)
+	})
 }
 
 // AsksPeople reports whether a gate asks for approvals.

@@ -36,6 +36,9 @@ func newDispatchGate(spec model.GateSpec) (Gate, problem.List) {
 }
 
 func (g dispatchGate) answerKey(f Facts) string {
+	if f.Wave != "" { // a run of its own
+		return fmt.Sprintf("dispatch %s wave %s %s %s", f.Environment, f.Advance, f.Wave, g.name)
+	}
 	return "dispatch " + f.Environment + " " + g.name
 }
 
@@ -43,6 +46,9 @@ func (g dispatchGate) Needs(f Facts) []Need {
 	inputs := map[string]string{}
 	if g.spec.Defaults {
 		inputs["environment"], inputs["promoted_commit_id"], inputs["commit_id"] = f.Environment, f.Commit, f.OutputCommit
+		if f.Wave != "" {
+			inputs["wave"], inputs["advance"] = f.Wave, f.Advance
+		}
 	}
 	maps.Copy(inputs, g.spec.Inputs)
 	return []Need{{Key: g.answerKey(f), Kind: Dispatch, Workflow: g.spec.Workflow, Ref: g.spec.Ref, Inputs: inputs, Timeout: g.spec.Timeout}}

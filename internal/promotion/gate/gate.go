@@ -93,9 +93,11 @@ type Forecast struct {
 type Facts struct {
 	Now         time.Time
 	Environment string
-	Commit      string
-	Authors     []Person
-	PromotedAt  time.Time
+	// Wave is the wave that is proven or waits, of the advance with this id; "" for none.
+	Wave, Advance string
+	Commit        string
+	Authors       []Person
+	PromotedAt    time.Time
 	// MergedAt is when the output was first seen on the output branch, or zero.
 	MergedAt     time.Time
 	OutputCommit string

@@ -270,7 +270,7 @@ func TestProblems(t *testing.T) {
 		{"http: {url: https://example.com}", "http.expect is required", ""},
 		{"http: {url: 'https://{environment}.example.com', expect: 'true'}", `the host of the URL "https://{environment}.example.com" has a placeholder`,
 			"write the host out: a commit must not choose the server"},
-		{"http: {url: 'https://example.com/{branch}', expect: 'true'}", "unknown placeholder {branch} in the URL", "there are {commit}, {environment} and {output}"},
+		{"http: {url: 'https://example.com/{branch}', expect: 'true'}", "unknown placeholder {branch} in the URL", "there are {commit}, {environment} and {output}, and in waves {wave}"},
 		{"http: {url: 'file:///etc/passwd', expect: 'true'}", `the URL "file:///etc/passwd" is not one of http or https with a host`, "write it as https://tests.example.com/{commit}"},
 		{"http: {url: 'https://a:b@example.com/', expect: 'true'}", "the URL contains a user or a password", "put it into the settings, and refer to it with secret"},
 		{"http: {url: https://example.com, expect: statuss == 200}", "expect: undeclared reference to 'statuss' (in container '') (character 1)",

@@ -65,6 +65,8 @@ func newHTTPGate(spec model.GateSpec) (Gate, problem.List) {
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
+const wavePlaceholder = "{wave}"
+
 var placeholders = []string{"{commit}", "{environment}", "{output}"}
 
 func checkURL(spec model.GateSpec, s httpSpec) problem.List {
@@ -73,8 +75,8 @@ func checkURL(spec model.GateSpec, s httpSpec) problem.List {
 		problems = append(problems, spec.Problem(hint, format, args...))
 	}
 	for _, p := range placeholder.FindAllString(s.URL, -1) {
-		if !slices.Contains(placeholders, p) {
-			add("there are "+text.Join(placeholders, " and "), "unknown placeholder %s in the URL", p)
+		if p != wavePlaceholder && !slices.Contains(placeholders, p) {
+			add("there are "+text.Join(placeholders, " and ")+", and in waves "+wavePlaceholder, "unknown placeholder %s in the URL", p)
 		}
 	}
 	_, host, _ := strings.Cut(s.URL, "://")
@@ -113,7 +115,7 @@ func (g httpGate) Needs(f Facts) []Need {
 
 func (g httpGate) expandURL(f Facts) string {
 	escape := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
-	return strings.NewReplacer("{environment}", escape(f.Environment), "{commit}", escape(f.Commit), "{output}", escape(f.OutputCommit)).Replace(g.spec.URL)
+	return strings.NewReplacer("{environment}", escape(f.Environment), "{commit}", escape(f.Commit), "{output}", escape(f.OutputCommit), wavePlaceholder, escape(f.Wave)).Replace(g.spec.URL)
 }
 
 // Evaluate evaluates the last response. It ignores a response that is older than twice its maximum

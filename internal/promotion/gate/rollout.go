@@ -170,6 +170,9 @@ func (g rolloutGate) Forecast(f Facts, from time.Time) Forecast {
 
 func (g rolloutGate) collectReports(f Facts) []rollout.Report {
 	all := slices.Clone(f.Reports)
+	if f.Wave != "" { // statuses do not say of which cluster type they are
+		return all
+	}
 	for _, s := range f.OutputStatuses {
 		if g.countsStatus(s, f) {
 			all = append(all, reportFromStatus(s))

@@ -31,6 +31,12 @@ func CompileStage(s model.Stage) (gates, proof Set, problems problem.List) {
 	}
 	proof, more := newSet("proof", s.Proof, keys)
 	problems = append(problems, more...)
+	for _, spec := range slices.Concat(s.Gates, s.Proof) {
+		g, _ := New(spec)
+		if h, ok := g.(httpGate); ok && strings.Contains(h.spec.URL, wavePlaceholder) {
+			problems = append(problems, spec.Problem("write it in the gates or the proof of a wave", "the URL has %s, and the gate is not of a wave", wavePlaceholder))
+		}
+	}
 	for _, w := range s.Waves {
 		_, inProof := CompileWave(w)
 		_, inGates := CompileWaveGates(w)
@@ -39,8 +45,8 @@ func CompileStage(s model.Stage) (gates, proof Set, problems problem.List) {
 	return gates, proof, problems
 }
 
-// waveKinds are the gates that can be evaluated for a part of an environment's clusters.
-var waveKinds = []Kind{KindHTTP, KindRollout, KindSoak, KindWindow}
+// waveKinds are the gates of a wave; its proof may have rollout and soak, too.
+var waveKinds = []Kind{KindApproval, KindDispatch, KindHTTP, KindStatus, KindWindow}
 
 // CompileWave compiles the proof of a wave.
 func CompileWave(w model.Wave) (Set, problem.List) {
@@ -48,7 +54,7 @@ func CompileWave(w model.Wave) (Set, problem.List) {
 	if specs == nil {
 		specs = []model.GateSpec{model.NewGateSpec(string(KindRollout), w.Pos)}
 	}
-	set, problems := newWaveSet("proof of wave "+w.Name, specs, waveKinds, "write rollout, soak, http or window; the proof of the environment may have any gate")
+	set, problems := newWaveSet("proof of wave "+w.Name, specs, append([]Kind{KindRollout, KindSoak}, waveKinds...), "the proof of the environment may have any gate")
 	for _, g := range set.Gates {
 		if r, ok := g.(rolloutGate); ok && (r.fleet != nil || r.customContexts) {
 			problems = append(problems, problem.Problem{Pos: w.Pos, Summary: fmt.Sprintf("the gate rollout of wave %s cannot have contexts, of, groups, failures or objects", w.Name),
@@ -60,7 +66,7 @@ func CompileWave(w model.Wave) (Set, problem.List) {
 
 // CompileWaveGates compiles what a wave waits for before it is proposed.
 func CompileWaveGates(w model.Wave) (Set, problem.List) {
-	return newWaveSet("gates of wave "+w.Name, w.Gates, []Kind{KindHTTP, KindWindow}, "write window or http; proof may have rollout and soak")
+	return newWaveSet("gates of wave "+w.Name, w.Gates, waveKinds, "write approval, dispatch, http, status or window; proof may have rollout and soak")
 }
 
 // newWaveSet refuses gates of other kinds than some, with a hint.
@@ -69,6 +75,10 @@ func newWaveSet(name string, specs []model.GateSpec, kinds []Kind, hint string) 
 	for _, spec := range specs {
 		if !slices.Contains(kinds, Kind(spec.Kind)) && gateKinds[spec.Kind] != nil {
 			problems = append(problems, spec.Problem(hint, "the %s cannot have the gate %s", name, spec.Kind))
+		}
+		g, _ := New(spec)
+		if a, ok := g.(approvalGate); ok && a.distinct {
+			problems = append(problems, spec.Problem("name people with by, or write the gate in the gates of the environment", "the gate approval of the %s cannot be distinct: an advance has changes of several branches, whose authors are not known", name))
 		}
 	}
 	return set, problems

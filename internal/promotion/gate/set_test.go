@@ -167,3 +167,42 @@ func TestForStage(t *testing.T) {
 		}
 	}
 }
+
+// TestGatesOfWaves: a wave may have the gates that say something about it, with its name.
+func TestGatesOfWaves(t *testing.T) {
+	for _, c := range []struct {
+		gates                      string
+		inGates, inProof, inStages int // problems
+	}{
+		{"- approval: {by: [alice]}\n- dispatch: {workflow: w.yaml}\n- status: {contexts: [ci]}\n- window: {deny: [{cron: 0 9 * * *, duration: 1h}]}\n", 0, 0, 0},
+		{"- http: {url: 'https://slo.example.com/{environment}/{wave}', expect: 'true'}\n", 0, 0, 1},
+		{"- rollout\n", 1, 0, 0},
+		{"- soak: 1h\n", 1, 0, 0},
+		{"- merged\n", 1, 1, 0},
+		{"- approval: {distinct: true}\n", 1, 1, 0},
+		{"- rollout: {contexts: [e2e]}\n", 1, 1, 0},
+	} {
+		specs := stage(t, c.gates).Gates
+		w := model.Wave{Name: "canary", Gates: specs, Proof: specs}
+		_, inGates := CompileWaveGates(w)
+		_, inProof := CompileWave(w)
+		_, _, inStages := CompileStage(model.Stage{Name: "stage", After: []string{"dev"}, Gates: specs})
+		if len(inGates) != c.inGates || len(inProof) != c.inProof || len(inStages) != c.inStages {
+			t.Errorf("%s the problems are %v, %v and %v", c.gates, inGates, inProof, inStages)
+		}
+	}
+	set := setOf(t, "- {name: smoke, dispatch: {workflow: smoke.yaml}}\n")
+	first := facts(func(f *Facts) { f.Wave, f.Advance = "canary", "3f2a9c1d04be" })
+	second := facts(func(f *Facts) { f.Wave, f.Advance = "rest", "3f2a9c1d04be" })
+	if need := set.Needs(first)[0]; need.Key == set.Needs(second)[0].Key || need.Inputs["wave"] != "canary" || need.Inputs["advance"] != first.Advance {
+		t.Errorf("the workflow of a wave is %+v", need)
+	}
+	if _, has := set.Needs(facts(func(*Facts) {}))[0].Inputs["wave"]; has {
+		t.Error("the workflow of an environment has the input wave")
+	}
+	rollout := setOf(t, "- rollout\n")
+	statuses := func(f *Facts) { f.OutputStatuses = success() }
+	if rollout.Evaluate(facts(statuses)).Status != Pass || rollout.Evaluate(facts(statuses, func(f *Facts) { f.Wave = "canary" })).Status != Wait {
+		t.Error("a status, which names no cluster type, counts in a wave, or not outside of one")
+	}
+}

@@ -175,6 +175,7 @@ type Facts struct {
 	Record       *Advance                // of the output branch, to Target; nil for none
 	Waves        []Members               // of an advance that begins
 	Batches      map[string]int          // most folders of a proposal, by wave of an advance that begins
+	Gated        map[string]bool         // waves with gates or a merge of their own, which count also if no other one changes
 	From         int                     // changed folders from which there are waves
 	RemovesFirst bool                    // removed folders go with the first wave of an advance that begins
 	Verdicts     map[string]gate.Verdict // by merged wave of Record or Previous
@@ -222,7 +223,7 @@ func Decide(f Facts) Decision {
 			waves = addRemoved(f)
 		}
 		d.Waves = splitBatches(restrictWaves(waves, changed), f.Batches)
-		isWhole = len(d.Waves) == 1 || len(changed) < f.From
+		isWhole = len(d.Waves) == 1 && !f.Gated[d.Waves[0].Name] || len(changed) < f.From
 	}
 	if isWhole {
 		d.Waves = []Members{{model.RestWave, slices.Sorted(maps.Keys(changed))}}

@@ -167,6 +167,7 @@ type holdSpec struct {
 type approvalSpec struct {
 	Commit string `yaml:"commit"`
 	Lane   string `yaml:"lane,omitempty"`
+	Wave   string `yaml:"wave,omitempty"`
 	Reason string `yaml:"reason,omitempty"`
 }
 

@@ -131,7 +131,8 @@ func (d *Session) Release(ctx context.Context, environment, reason string) (Resu
 type Approval struct {
 	Environment string
 	Lane        string // the only one that may get it; "" for the whole commit
-	Commit      string // a revision of the base; "" for what the environment, or the lane, waits for
+	Wave        string // that is approved; "" for none
+	Commit      string // a revision of the base, or the id of the wave's advance; "" for what the environment, or the lane, waits for
 	Reason      string
 	// Report is the state of all environments; nil if it is not known.
 	Report *status.Chain
@@ -155,6 +156,9 @@ func (a Approval) findApproved(v snapshot) (commit, present string, err error) {
 func (d *Session) Approve(ctx context.Context, a Approval) (Result, error) {
 	environment, reason := a.Environment, a.Reason
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		if a.Wave != "" {
+			return approveWave(d, v, a)
+		}
 		commit, present, err := a.findApproved(v)
 		if err != nil {
 			return change{}, err
@@ -165,45 +169,53 @@ func (d *Session) Approve(ctx context.Context, a Approval) (Result, error) {
 			title:   fmt.Sprintf("Approve %s for %s", what, environment),
 			summary: fmt.Sprintf("%s approves %s for %s", d.options.Author.Email, what, environment),
 		}
-		name := approvalName(commit, strings.TrimSpace(d.options.Author.Email+" "+a.Lane))
-		file := approvalFile(v.branch.Folder, name)
 		given, err := promoter.ReadApprovals(v.branch, commit, a.Lane, sign.Keys{})
 		if err != nil {
 			return c, err
 		}
-		unsigned := ""
-		who := d.options.person()
-		if i := slices.IndexFunc(given, func(a gate.Approval) bool { return a.Person().Relate(who) == gate.Same }); i >= 0 { // in any file
-			ours, err := d.isSigned(v.branch.Repo, given[i].Commit)
-			if err != nil {
-				return c, err
-			}
-			if ours {
-				c.summary = fmt.Sprintf("%s has approved %s for %s already", d.options.Author.Email, what, environment)
-				return c, nil
-			}
-			unsigned = given[i].Commit
+		c, err = addApproval(d, v, c, given, what, approvalSpec{Commit: commit, Lane: a.Lane, Reason: reason})
+		if err != nil || c.files == nil {
+			return c, err
 		}
 		counts := v.orderProblem != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
 		switch {
 		case commit == present && !counts:
 			c.summary = fmt.Sprintf("%s has %s already, and its proof asks for no approval", environment, what)
-			return c, nil
+			c.files, c.notes = nil, nil
 		case commit == present:
 			c.summary += ", which has it already: it counts for its proof"
 		case v.history.IsNewer(present, commit):
 			c.summary += ", which has a newer one already, " + text.ShortCommit(present)
 		}
-		if d.options.Sign == nil && gate.StageNeedsTrust(v.stage) {
-			c.notes = append(c.notes, fmt.Sprintf("It does not count: %s asks for approvals that can be trusted, and this commit is not signed", environment))
-		}
-		text, err := model.EncodeObject("Approval", name, approvalSpec{commit, a.Lane, reason})
-		if unsigned != "" { // so that the content is another one, and the file is in this commit
-			text = append([]byte("# The approval in "+unsigned+" has another signature.\n"), text...)
-		}
-		c.files = map[string][]byte{file: text}
-		return c, err
+		return c, nil
 	})
+}
+
+// addApproval adds the file of an approval of something to a change, unless one of those given is this person's.
+func addApproval(d *Session, v snapshot, c change, given []gate.Approval, what string, spec approvalSpec) (change, error) {
+	name := approvalName(spec.Commit, strings.TrimSpace(d.options.Author.Email+" "+spec.Lane+spec.Wave))
+	unsigned := ""
+	who := d.options.person()
+	if i := slices.IndexFunc(given, func(a gate.Approval) bool { return a.Person().Relate(who) == gate.Same }); i >= 0 { // in any file
+		ours, err := d.isSigned(v.branch.Repo, given[i].Commit)
+		if err != nil {
+			return c, err
+		}
+		if ours {
+			c.summary = fmt.Sprintf("%s has approved %s for %s already", d.options.Author.Email, what, c.environment)
+			return c, nil
+		}
+		unsigned = given[i].Commit
+	}
+	if d.options.Sign == nil && gate.StageNeedsTrust(v.stage) {
+		c.notes = append(c.notes, fmt.Sprintf("It does not count: %s asks for approvals that can be trusted, and this commit is not signed", c.environment))
+	}
+	text, err := model.EncodeObject("Approval", name, spec)
+	if unsigned != "" { // so that the content is another one, and the file is in this commit
+		text = append([]byte("# The approval in "+unsigned+" has another signature.\n"), text...)
+	}
+	c.files = map[string][]byte{approvalFile(v.branch.Folder, name): text}
+	return c, err
 }
 
 func (o Options) person() gate.Person {

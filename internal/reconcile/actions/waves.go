@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -13,6 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/wave"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -99,6 +102,38 @@ func RetryWaves(ctx context.Context, d *Session, environment, reason string) (Re
 		return c, nil
 	})
 }
+
+func approveWave(d *Session, v snapshot, a Approval) (change, error) {
+	e, advance := a.Environment, a.Commit
+	if a.Report != nil && advance == "" {
+		stage, _ := a.Report.FindStage(e)
+		advance = stage.Advance
+	}
+	asks := slices.ContainsFunc(v.stage.Waves, func(w model.Wave) bool {
+		return w.Name == wave.BaseName(a.Wave) && (slices.ContainsFunc(w.Gates, gate.AsksPeople) || slices.ContainsFunc(w.Proof, gate.AsksPeople))
+	})
+	switch {
+	case !asks:
+		return change{}, problem.Refusef("its gates or its proof would have approval", "no wave %s of %s asks for approvals", a.Wave, e)
+	case advance == "":
+		return change{}, problem.Refusef("fairlead status shows the waves of an advance; or name it, as in fairlead approve "+e+" 3f2a9c1d04be --wave "+a.Wave, "no advance of %s is known to be under way", e)
+	case !advanceID.MatchString(advance):
+		return change{}, problem.Refusef("it has 12 hexadecimal digits, such as 3f2a9c1d04be", "%q is not the id of an advance", advance)
+	}
+	what := fmt.Sprintf("wave %s of advance %s", a.Wave, advance)
+	c := change{
+		action: approveAction, environment: e, reason: a.Reason, title: fmt.Sprintf("Approve %s for %s", what, e),
+		summary:  fmt.Sprintf("%s approves %s for %s", d.options.Author.Email, what, e),
+		trailers: []string{promoter.TrailerApproval + ": " + e},
+	}
+	given, err := promoter.ReadWaveApprovals(v.branch, advance, a.Wave, sign.Keys{})
+	if err != nil {
+		return c, err
+	}
+	return addApproval(d, v, c, given, what, approvalSpec{Commit: advance, Wave: a.Wave, Reason: a.Reason})
+}
+
+var advanceID = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
 func findAdvance(ctx context.Context, d *Session, environment string) (*publish.Written, error) {
 	repo, folder, head, err := findOutput(ctx, d, environment)

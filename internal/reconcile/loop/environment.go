@@ -299,7 +299,7 @@ func (l *Loop) digestReport(e *environment, r source.Rendered, problems problem.
 	fmt.Fprintf(h, "%q\n", l.retirement.leftBehindFolders(e)) // the root is "", and not nothing
 	fmt.Fprintf(h, "%q\n", e.destroyed)
 	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
-		fmt.Fprintln(h, w.Cause, w.Reason)
+		fmt.Fprintln(h, w.Cause, w.Reason, w.PassesWaves)
 	}
 	fmt.Fprint(h, newWaveDivider(l).digestWaves(e, r.Model))
 	if to != nil {
@@ -342,7 +342,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil || done.problems.StopsEnvironment() {
 		return err
 	}
-	done.step, done.isUndecided = part.step, part.isUndecided
+	done.step, done.advance, done.isUndecided, done.asksGates = part.step, part.advance, part.isUndecided, part.asksGates
 	if part.isUnknown {
 		done.result = publish.Result{State: publish.Advancing, Reason: part.waits, Head: part.head}
 		return nil
@@ -360,8 +360,11 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: part.rendered, Inputs: part.inputs, Step: part.step, Stopped: r.Stopped, Problems: done.problems, Modules: modules,
-		Workload: model.WorkloadOf(r.Model), Chosen: model.ChosenIn(r.Model), Followed: r.Model.Followed, Costs: promoter.NewCostText(l.options.FindPlans, l.options.Ledger, e.name), Merge: merge, Withheld: l.orders.Withheld[e.name],
-		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
+		Workload: model.WorkloadOf(r.Model), Chosen: model.ChosenIn(r.Model), Followed: r.Model.Followed, Costs: promoter.NewCostText(l.options.FindPlans, l.options.Ledger, e.name), Merge: merge, Withheld: part.keepRestraints(l.orders.Withheld[e.name]),
+		Recheck: func(ctx context.Context) ([]publish.Withholding, error) {
+			fresh, err := l.recheckWithheld(ctx, e)
+			return part.keepRestraints(fresh), err
+		},
 		IsCurrent: func(ctx context.Context) (bool, error) {
 			moved, err := l.hasMoved(ctx, e, r.Commits)
 			return !moved, err

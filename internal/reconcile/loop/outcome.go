@@ -48,6 +48,8 @@ type outcome struct {
 	clusterTypes []promoter.ClusterType
 	step         *publish.Step // the wave that is proposed or waits; nil for none
 	isUndecided  bool          // the proofs of its waves are not evaluated yet
+	advance      string        // its id; "" for none
+	asksGates    bool          // all but its own gates lets the wave be proposed
 }
 
 // mergedPull is a pull request that was merged, and what it changed; the zero value is none that this process knows.
@@ -179,7 +181,8 @@ func (o *outcome) promotionFacts() promoter.Environment {
 		f.BaseCommit, f.Lanes = o.commits[i].Commit, o.commits[i].Lanes
 	}
 	if o.step != nil && o.step.Number > 0 {
-		f.Waves, f.NextWave, f.WaveWaits = o.step.Waves, o.step.Number-1, o.result.Reason
+		f.Waves, f.NextWave, f.WaveWaits, f.AsksGates = o.step.Waves, o.step.Number-1, o.result.Reason, o.asksGates
+		f.Advance = o.advance
 	}
 	if o.isStopped() {
 		f.RenderFailure, f.Problems = o.result.Reason, o.problems

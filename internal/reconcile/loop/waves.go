@@ -41,6 +41,16 @@ type waveOutput struct {
 	// until proofs are evaluated.
 	waits                  string
 	isUnknown, isUndecided bool
+	advance                string // its id; "" for none
+	asksGates              bool   // see promoter.Environment
+	// isBack means that it goes back, which passes freezes, and isBegun that an advance is under way, which passes some.
+	isBack, isBegun bool
+}
+
+func (o waveOutput) keepRestraints(all []publish.Withholding) []publish.Withholding {
+	return slices.DeleteFunc(slices.Clone(all), func(w publish.Withholding) bool {
+		return w.Cause == publish.CauseFreeze && (o.isBack || o.isBegun && w.PassesWaves)
+	})
 }
 
 type waveTarget struct {
@@ -88,9 +98,10 @@ func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model
 	if isBack, err := l.followRejection(ctx, e, advance, rejection{out.Mirror(), to, *written, now, rendered.ID().String()}, &o); isBack || err != nil {
 		return o, err
 	}
-	facts := wave.Facts{Head: findFolders(now, written.Folders), Target: findFolders(o.rendered, nil), Record: advance, From: stage.Advance.From, RemovesFirst: stage.Advance.RemovesFirst, Batches: map[string]int{}}
+	facts := wave.Facts{Head: findFolders(now, written.Folders), Target: findFolders(o.rendered, nil), Record: advance, From: stage.Advance.From, RemovesFirst: stage.Advance.RemovesFirst, Batches: map[string]int{}, Gated: map[string]bool{}}
 	if advance == nil {
 		isOlder, err := l.isOlderBase(ctx, r, *written)
+		o.isBack = isOlder && len(waves) > 0
 		if err != nil || isOlder || len(waves) == 0 {
 			return o, err // a rollback has no waves
 		}
@@ -99,7 +110,7 @@ func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model
 		}
 		facts.Waves, facts.Previous = l.partition(e.name, wave.NewID(e.name, o.rendered.ID().String()), r.Model), written.Advance
 		for _, w := range waves {
-			facts.Batches[w.Name] = w.Batch
+			facts.Batches[w.Name], facts.Gated[w.Name] = w.Batch, len(w.Gates) > 0 || w.Merge != ""
 		}
 	}
 	if written.Advance != nil {
@@ -124,13 +135,16 @@ func (l waveDivider) divideOutput(ctx context.Context, e *environment, to *model
 
 func (l waveDivider) decide(environment string, f wave.Facts, o *waveOutput) wave.Decision {
 	d := wave.Decide(f)
+	if d.Waves != nil {
+		o.advance = wave.NewID(environment, o.rendered.ID().String())
+	}
 	switch d.State {
 	case wave.Idle, wave.Whole:
 		o.isUnknown, o.isUndecided, o.waits = false, false, ""
 	case wave.Offers:
 		name := d.Waves[d.Next].Name
-		o.isUnknown = false
-		o.waits, o.isUndecided = l.findWait(environment, name)
+		o.isUnknown, o.isBegun = false, f.Record != nil
+		l.findWait(environment, name, o)
 		if o.waits != "" {
 			d.State = wave.Proving
 		}
@@ -162,21 +176,29 @@ func applyDecision(d wave.Decision, f wave.Facts, now tree.Tree, written publish
 	}
 }
 
-func (l waveDivider) findWait(environment, name string) (why string, isUndecided bool) {
+func (l waveDivider) findWait(environment, name string, o *waveOutput) {
+	o.waits, o.isUndecided = "", false
 	if why := l.orders.Paused[environment]; why != "" {
-		return fmt.Sprintf("wave %s is paused: %s", name, why), false
+		o.waits = fmt.Sprintf("wave %s is paused: %s", name, why)
+		return
 	}
-	if !slices.ContainsFunc(l.orders.Waves[environment].Waves, func(w model.Wave) bool { return w.Name == wave.BaseName(name) && len(w.Gates) > 0 }) {
-		return "", false
+	for _, w := range o.keepRestraints(l.orders.Withheld[environment]) {
+		if w.Cause == publish.CauseFreeze {
+			o.waits = fmt.Sprintf("wave %s waits: %s", name, w.Reason)
+			return
+		}
 	}
-	v, known := promoter.WaveEntry(l.promoter, environment, name)
+	o.asksGates = slices.ContainsFunc(l.orders.Waves[environment].Waves, func(w model.Wave) bool { return w.Name == wave.BaseName(name) && len(w.Gates) > 0 })
+	if !o.asksGates {
+		return
+	}
+	v, known := promoter.WaveEntry(l.promoter, environment, o.advance, name)
 	switch {
 	case !known:
-		return fmt.Sprintf("the gates of wave %s are not evaluated yet", name), true
+		o.waits, o.isUndecided = fmt.Sprintf("the gates of wave %s are not evaluated yet", name), true
 	case v.Status != gate.Pass:
-		return fmt.Sprintf("wave %s waits: %s", name, v.Reason), false
+		o.waits = fmt.Sprintf("wave %s waits: %s", name, v.Reason)
 	}
-	return "", false
 }
 
 func explainWait(d wave.Decision) string {
@@ -262,6 +284,7 @@ func (l waveDivider) followRejection(ctx context.Context, e *environment, advanc
 	if before.Advance != nil {
 		o.rendered = wave.Decision{State: wave.Halted}.Mix(began, target.rendered, func(folder string) bool { return slices.Contains(before.Folders, folder) })
 	}
+	o.isBack = true
 	if advance != nil || before.Advance != nil {
 		o.step = &publish.Step{Head: o.head, Target: target.rendered.ID().String(), Older: before.Older, Advance: before.Advance}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
@@ -744,6 +745,94 @@ func TestWaveWindow(t *testing.T) {
 	w.ready("field")
 	w.settle()
 	w.wantFolders("cloud=1 edge=1 field=1")
+}
+
+// TestWaveGates: a wave is proposed when it is approved, for the advance that it is of alone, and the next one when a
+// status of its commit says so.
+func TestWaveGates(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.settings("manual", "location: cloud}}, proof: [rollout, {soak: 1h}]}", "location: cloud}}, gates: [approval], proof: [rollout, {status: {contexts: [ci/e2e], of: output}}]}",
+		"matchLabels: {ring: first}}", "matchLabels: {ring: first}}, gates: [approval], merge: direct")
+	approve := func(wave string) {
+		t.Helper()
+		chain := w.d.store.Snapshot().Chain
+		r, err := w.openActions().Approve(t.Context(), actions.Approval{Environment: "dev", Wave: wave, Report: &chain})
+		if err != nil || !r.Changed {
+			t.Fatalf("approving %s: %+v, %v", wave, r, err)
+		}
+		w.settle()
+	}
+	advances := map[string]bool{}
+	for level := 1; level <= 2; level++ { // what was approved is another advance's then
+		w.names[w.changeNow(level)] = fmt.Sprint(level)
+		w.settle()
+		if reason := w.d.stage("dev").Waves[0].Reason; w.hasPull() || !strings.Contains(reason, "approval missing") {
+			t.Fatalf("canary is proposed before it is approved, or waits because of %q", reason)
+		}
+		advances[w.d.stage("dev").Advance] = true
+		approve("canary")
+		w.open("dev")
+	}
+	if len(advances) != 2 || advances[""] {
+		t.Errorf("the advances are %v", advances)
+	}
+	w.merge("dev")
+	w.settle()
+	w.wantFolders("cloud=2 edge=0 field=0")
+	approve("first-edge")
+	w.ready("cloud")
+	w.settle()
+	w.wantFolders("cloud=2 edge=0 field=0")
+	w.says("dev", "ci/e2e", forge.Success, "all good")
+	w.settle()
+	w.wantFolders("cloud=2 edge=0 field=2")
+	if _, err := w.openActions().Approve(t.Context(), actions.Approval{Environment: "dev", Wave: "rest", Commit: w.written().Advance.ID}); err == nil {
+		t.Error("a wave that asks nobody is approved")
+	}
+}
+
+// TestWaveFreeze: a freeze stops the next wave, unless it lets those of a begun advance pass. Going back passes all.
+func TestWaveFreeze(t *testing.T) {
+	w := newWaveWorld(t, "direct")
+	freeze := func(more string) {
+		t.Helper()
+		w.commitNow("main", "freeze", map[string]string{".fairlead/freeze.yaml": own("Freeze", "fair", "{reason: the fair, environments: [dev]"+more+"}")})
+		w.settle()
+	}
+	freeze(", waves: pass")
+	w.level("debug", "warning")
+	w.settle()
+	if reason := w.d.stage("dev").Waves[0].Reason; w.hasPull() || !strings.Contains(reason, "the fair") {
+		t.Fatalf("canary is proposed in a freeze, or waits because of %q", reason)
+	}
+	w.commitNow("main", "thaw", map[string]string{".fairlead/freeze.yaml": ""})
+	commit := w.changeNow(1)
+	w.settle()
+	if a := w.written().Advance; a == nil || a.Wave != "canary" {
+		t.Fatalf("the record is %+v", w.written())
+	}
+	freeze(", to: " + w.now.UTC().Add(30*24*time.Hour).Format(time.RFC3339))
+	arrivals, err := w.d.Simulate(t.Context(), commit)
+	if err != nil || arrivals[1].NotBefore.Before(w.now.Add(29*24*time.Hour)) {
+		t.Errorf("in the freeze, stage has it at %+v, %v", arrivals, err)
+	}
+	freeze("")
+	w.ready("cloud")
+	w.settle()
+	w.d.pass(time.Hour)
+	w.settle()
+	if a := w.written().Advance; w.hasPull() || a.Wave != "canary" {
+		t.Fatalf("a wave passes the freeze: %+v", w.written())
+	}
+	freeze(", waves: pass")
+	if a := w.written().Advance; a == nil || a.Wave != "first-edge" {
+		t.Fatalf("the freeze stops a wave that it lets pass: %+v", w.written())
+	}
+	freeze("")
+	w.decide(model.WaveDecision{Action: model.RejectAdvance, Reason: "it is worse"})
+	if r := w.written(); r.Advance != nil {
+		t.Errorf("the freeze keeps dev from going back: %+v", r)
+	}
 }
 
 // TestWaveBatches: a wave goes in parts, each after the proof of the one before, and soaks once.

@@ -22,7 +22,8 @@ func IsOutputOf(records *publish.Records, repo *git.Repository, head, folder, en
 // known.
 type outputOrigin struct {
 	lane.Composition
-	plane string
+	plane   string
+	isMixed bool // it is between two waves
 }
 
 // findOutputOrigin returns the base that IsOutputOf holds for; the zero value if it holds for none.
@@ -37,7 +38,7 @@ func findOutputOrigin(records *publish.Records, repo *git.Repository, head, fold
 			from, ok := w.Input(publish.BaseLayer)
 			if ok && w.Environment == environment && w.IsIn(now) {
 				plane, _ := w.Input(environment)
-				return outputOrigin{lane.Composition{Platform: from.Commit, Lanes: from.Lanes}, plane.Commit}, nil
+				return outputOrigin{lane.Composition{Platform: from.Commit, Lanes: from.Lanes}, plane.Commit, w.Advance != nil}, nil
 			}
 		}
 		return outputOrigin{}, nil

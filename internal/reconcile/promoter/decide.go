@@ -56,7 +56,7 @@ func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to, la
 		return f, nil
 	}
 	var err error
-	f.Approvals, err = m.readTrustedApprovals(s, to, lane)
+	f.Approvals, err = readTrustedApprovals(m, s, to, lane)
 	if err != nil {
 		return f, err
 	}

@@ -38,8 +38,10 @@ type Environment struct {
 	// Waves are the waves of the running advance; nil for none. NextWave is the index of the wave that is
 	// proposed, or waits because of WaveWaits.
 	Waves     []wave.Members
+	Advance   string // its id
 	NextWave  int
 	WaveWaits string
+	AsksGates bool // the wave waits for its gates alone, or is proposed
 }
 
 func (e *Environment) base() lane.Composition {

@@ -94,7 +94,12 @@ const maxSameOutputs = 5
 func (m *Promoter) readOutputStatuses(ctx context.Context, s *stageState, f *gate.Facts) error {
 	f.OutputStatuses, f.PreviousStatuses = nil, nil
 	f.OtherEnvironments = m.sharingEnvironments(s)
-	if f.OutputCommit == "" || s.waveTypes != nil { // statuses do not say of which cluster type they are
+	if s.waveCommit != "" {
+		said, err := m.readStatuses(ctx, s.output.remote, s.waveCommit)
+		f.OutputStatuses = said
+		return err
+	}
+	if f.OutputCommit == "" {
 		return nil
 	}
 	same, before, err := s.output.readSameOutputs()

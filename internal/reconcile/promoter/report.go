@@ -1,6 +1,7 @@
 package promoter
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -33,7 +34,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 	for i, d := range found.decisions {
 		s := found.stages[i]
 		stage := status.Stage{
-			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Lanes: s.reportLanes(), Waves: reportWaves(s), Merged: s.stage.Merged || s.facts.HasFormer,
+			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Lanes: s.reportLanes(), Waves: reportWaves(s), Advance: cmp.Or(s.environment.Advance, s.memory.waves.advance), Merged: s.stage.Merged || s.facts.HasFormer,
 			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Frozen: FindFreeze(policy.base, s.spec.Name, m.now),
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
 			AsksNobody: !slices.ContainsFunc(slices.Concat(s.spec.Gates, s.spec.Proof), gate.AsksPeople), Groups: listGroups(s.memory.listed),

@@ -188,7 +188,7 @@ func (m *Promoter) activeFreezes(base source.Base, environment, has string) ([]r
 			until = f.To.UTC().Format(time.RFC3339)
 		}
 		r := restraint{withholding: publish.Withholding{
-			Cause: publish.CauseFreeze, Reason: fmt.Sprintf("freeze %s: %s (by %s, until %s)", f.Name, cmp.Or(f.Reason, noReason), who, until),
+			Cause: publish.CauseFreeze, PassesWaves: f.PassesWaves, Reason: fmt.Sprintf("freeze %s: %s (by %s, until %s)", f.Name, cmp.Or(f.Reason, noReason), who, until),
 		}}
 		if gate.EvaluateFreezes(facts).Status == gate.Pass { // the commit is an exception
 			r.scope.AllowedCommit = has
@@ -232,8 +232,8 @@ func (m *Promoter) outputCommit(ctx context.Context, src *source.Source, environ
 	if err != nil {
 		return "", err
 	}
-	holds, err := IsOutputOf(m.options.Records, remote.Mirror(), head, publish.CleanFolder(to.Path), environment, has)
-	if err != nil || !holds {
+	from, err := findOutputOrigin(m.options.Records, remote.Mirror(), head, publish.CleanFolder(to.Path), environment)
+	if err != nil || from.isMixed || !from.Equal(has) {
 		return "", err
 	}
 	return has.Platform, nil

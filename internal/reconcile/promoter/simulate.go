@@ -228,8 +228,17 @@ func forecastWaves(s *stageState, f gate.Facts, from time.Time) gate.Forecast {
 		} else if i == len(waves)-1 {
 			parts = parts[:1]
 		}
+		if entry := s.memory.waveEntry; !isMerged && s.stage.Commit == f.Commit && entry.wave == one.Name && entry.verdict.Status == gate.Pass {
+			parts[0].Gates = nil
+		}
 		for j, part := range parts {
-			next := part.Forecast(facts, all.Time)
+			facts.Freezes = nil
+			if part.Name == gates.Name {
+				facts.Freezes = slices.DeleteFunc(slices.Clone(s.base.Progress.Freezes), func(z *model.Freeze) bool {
+					return z.Scope == model.ScopePromotion || z.PassesWaves && i > 0
+				})
+			}
+			next := part.ForecastWithFreezes(facts, all.Time)
 			all.Time = next.Time
 			if j < len(parts)-1 || i == len(waves)-1 { // not of soaking
 				all.Delays = list.AddMissing(all.Delays, next.Delays...)

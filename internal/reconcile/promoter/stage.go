@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/promotion/wave"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -51,6 +52,8 @@ type stageState struct {
 
 	// waveTypes are the cluster types of the wave whose proof is evaluated; nil for all.
 	waveTypes []string
+	// waveCommit is the commit of the output that released it.
+	waveCommit string
 	// silentBefore is the time since which clusters of the wave must have reported to count; zero for any.
 	silentBefore time.Time
 	// wavesChanged reports whether a verdict on a wave has changed.
@@ -330,7 +333,7 @@ func (m *Promoter) readStageFacts(ctx context.Context, s *stageState) error {
 	if err != nil {
 		return err
 	}
-	f.Approvals, err = m.readTrustedApprovals(s, s.stage.Commit, "")
+	f.Approvals, err = readTrustedApprovals(m, s, s.stage.Commit, "")
 	return err
 }
 
@@ -426,9 +429,22 @@ func fetchStatuses(ctx context.Context, r *repos.Remote, commit string) ([]gate.
 // whole commit, and those for a lane only. The approver is the author of the commit that last changed
 // the file. keys are those of people.
 func ReadApprovals(b source.Branch, commit, lane string, keys sign.Keys) ([]gate.Approval, error) {
+	return readApprovalFiles(b, keys, func(a *model.Approval) bool {
+		return isAbbreviation(a.Commit, commit) && a.Wave == "" && (a.Lane == "" || a.Lane == lane)
+	})
+}
+
+// ReadWaveApprovals returns the approvals of a wave, or of the one that it is a part of.
+func ReadWaveApprovals(b source.Branch, advance, name string, keys sign.Keys) ([]gate.Approval, error) {
+	return readApprovalFiles(b, keys, func(a *model.Approval) bool {
+		return a.Commit == advance && (a.Wave == name || a.Wave == wave.BaseName(name))
+	})
+}
+
+func readApprovalFiles(b source.Branch, keys sign.Keys, counts func(*model.Approval) bool) ([]gate.Approval, error) {
 	var all []gate.Approval
 	for _, a := range b.Progress.Approvals {
-		if !isAbbreviation(a.Commit, commit) || a.Lane != "" && a.Lane != lane {
+		if !counts(a) {
 			continue
 		}
 		brought, err := b.Repo.LastChangedBy(b.Head, a.Pos.File, maxRecords)

@@ -99,11 +99,23 @@ func addEarlierAddresses(b source.Branch, all []gate.Approval) error {
 
 // readTrustedApprovals returns the approvals of a commit, as [ReadApprovals] does, that are files of the environment's branch; where a gate
 // asks for it, with why each of them may be another person's.
-func (m *Promoter) readTrustedApprovals(s *stageState, commit, lane string) ([]gate.Approval, error) {
+func readTrustedApprovals(m *Promoter, s *stageState, commit, lane string) ([]gate.Approval, error) {
 	all, err := ReadApprovals(s.branch, commit, lane, m.options.Keys)
 	if err != nil {
 		return all, err
 	}
+	return judgeApprovals(m, s, commit, all)
+}
+
+func readTrustedWaveApprovals(m *Promoter, s *stageState, advance, name string) ([]gate.Approval, error) {
+	all, err := ReadWaveApprovals(s.branch, advance, name, m.options.Keys)
+	if err != nil {
+		return all, err
+	}
+	return judgeApprovals(m, s, advance, all)
+}
+
+func judgeApprovals(m *Promoter, s *stageState, commit string, all []gate.Approval) ([]gate.Approval, error) {
 	if gate.StageNeedsTrust(s.spec) {
 		for i := range all {
 			err := judgeTrust(s.branch, s.spec.Name, commit, &all[i], m.options.Keys, m.now)

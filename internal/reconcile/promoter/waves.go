@@ -46,29 +46,35 @@ func waveContext(environment, advance, name string) string {
 }
 
 type waveEntry struct {
-	wave    string
-	verdict gate.Verdict
+	advance, wave string
+	verdict       gate.Verdict
 }
 
 // WaveEntry returns the verdict of the gates of a wave that is not merged; false if it is unknown.
-func WaveEntry(m *Promoter, environment, name string) (gate.Verdict, bool) {
+func WaveEntry(m *Promoter, environment, advance, name string) (gate.Verdict, bool) {
 	known := m.memoryOf(environment).waveEntry
-	return known.verdict, known.wave == name && (known.verdict.ValidUntil.IsZero() || m.now.Before(known.verdict.ValidUntil))
+	return known.verdict, known.advance == advance && known.wave == name && (known.verdict.ValidUntil.IsZero() || m.now.Before(known.verdict.ValidUntil))
 }
 
 func evaluateEntry(ctx context.Context, m *Promoter, s *stageState) {
 	before := s.memory.waveEntry
 	s.memory.waveEntry = waveEntry{}
 	e := s.environment
-	if e.NextWave < len(e.Waves) {
+	if e.AsksGates {
 		name := e.Waves[e.NextWave].Name
 		set, _ := gate.CompileWaveGates(findWave(s.spec, name)) // its problems stop the round
-		f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, OutputCommit: s.output.head}
+		f := gate.Facts{Now: m.now, Environment: s.spec.Name, Wave: name, Advance: e.Advance, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, OutputCommit: s.output.head}
+		var err error
+		f.Approvals, err = readTrustedWaveApprovals(m, s, e.Advance, name)
+		if err != nil {
+			s.recordError(err)
+			return
+		}
 		m.answerNeeds(ctx, s, &set, &f)
-		s.memory.waveEntry = waveEntry{name, set.Evaluate(f)}
+		s.memory.waveEntry = waveEntry{e.Advance, name, set.Evaluate(f)}
 	}
 	now := s.memory.waveEntry
-	s.wavesChanged = s.wavesChanged || before.wave != now.wave || before.verdict.Status != now.verdict.Status || !before.verdict.ValidUntil.Equal(now.verdict.ValidUntil)
+	s.wavesChanged = s.wavesChanged || before.advance != now.advance || before.wave != now.wave || before.verdict.Status != now.verdict.Status || !before.verdict.ValidUntil.Equal(now.verdict.ValidUntil)
 }
 
 func findWave(s model.Stage, name string) model.Wave {
@@ -113,8 +119,8 @@ func WaveVerdicts(m *Promoter, environment string, a *wave.Advance) map[string]g
 // DescribeWaves changes with the verdicts on waves.
 func DescribeWaves(m *Promoter, environment string) string {
 	known := m.memoryOf(environment)
-	v, isKnown := WaveEntry(m, environment, known.waveEntry.wave)
-	return fmt.Sprintln(known.waves.describe(), known.waveEntry.wave, v.Status, isKnown)
+	v, isKnown := WaveEntry(m, environment, known.waveEntry.advance, known.waveEntry.wave)
+	return fmt.Sprintln(known.waves.describe(), known.waveEntry.advance, known.waveEntry.wave, v.Status, isKnown)
 }
 
 func (p waveProofs) describe() string {
@@ -259,11 +265,15 @@ func evaluateWave(ctx context.Context, m *Promoter, s *stageState, a *wave.Advan
 	}
 	p.proven[one.Name] = p.proven[one.Name] || !deployedSince(said, context, time.Time{}).IsZero()
 	f := gate.Facts{
-		Now: m.now, Environment: s.spec.Name, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: s.base.Progress.Freezes,
+		Now: m.now, Environment: s.spec.Name, Wave: one.Name, Advance: a.ID, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: s.base.Progress.Freezes,
 		OutputCommit: s.output.head, MergedAt: gate.EarlierTime(merged.When, m.now),
 	}
+	f.Approvals, err = readTrustedWaveApprovals(m, s, a.ID, one.Name)
+	if err != nil {
+		return gate.Verdict{}, err
+	}
 	part := *s
-	part.waveTypes = types
+	part.waveTypes, part.waveCommit = types, merged.ID
 	if away := s.spec.Advance.Away; away > 0 {
 		part.silentBefore = f.MergedAt.Add(-away)
 	}

@@ -16,6 +16,8 @@ type Withholding struct {
 	Cause  Cause
 	Reason string // one sentence, for status, page and pull request
 	Label  string // label of the pull request; "" for none
+	// PassesWaves is set if it is of a freeze that lets an advance continue.
+	PassesWaves bool
 	// ChangeID identifies the change for fairlead approve --removals, which ends the withholding;
 	// "" if that cannot.
 	ChangeID string

@@ -94,6 +94,8 @@ type Stage struct {
 	Lanes []Lane `json:"lanes,omitempty"`
 	// Waves are the waves of its running advance, in their order.
 	Waves []Wave `json:"waves,omitempty"`
+	// Advance is the id of this advance, also of one whose first wave is not merged.
+	Advance string `json:"advance,omitempty"`
 	// Behind is the number of newer commits in the base's branch.
 	Behind   int       `json:"behind"`
 	Merged   bool      `json:"merged"`

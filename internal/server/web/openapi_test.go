@@ -72,7 +72,7 @@ func withParts() *status.Store {
 	store, c := &status.Store{}, chain()
 	c.Stages[2].Lanes = []status.Lane{{Name: "hello", Next: c4, Waiting: 2, Reason: "test has not verified it"}, {Name: "shop", Commit: c3, Hold: "the sale"}, {Name: "till", Commit: c2, State: status.StageFailed, Failure: "the till is full"}}
 	c.Commits[c.IndexCommit(c4)].Lanes, c.Commits[c.IndexCommit(c3)].Lanes = []string{"hello"}, []string{"shop"}
-	c.Stages[0].Waves = []status.Wave{
+	c.Stages[0].Advance, c.Stages[0].Waves = "3f2a9c1d04be", []status.Wave{
 		{Name: "canary", ClusterTypes: []string{"tiny"}, State: status.StageFailed, Merged: noon, Reason: "Kustomization apps failed on tiny-1", Clusters: 4, Ready: 3, Failed: 1},
 		{Name: "rest", ClusterTypes: []string{"small", "large"}, State: status.StageWaiting, Reason: "wave canary failed"},
 	}

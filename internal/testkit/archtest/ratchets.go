@@ -42,7 +42,7 @@ var ourRatchets = ratchets{
 		"internal/reconcile/fleetview: View":      42,
 		"internal/reconcile/ledgerdb: Store":      42,
 		"internal/reconcile/loop: Loop":           142,
-		"internal/reconcile/promoter: Promoter":   103,
+		"internal/reconcile/promoter: Promoter":   102,
 		"internal/reconcile/publish: attempt":     47,
 		"internal/reconcile/recorder: Recorder":   90,
 		"internal/reconcile/source: Source":       52,
