@@ -82,8 +82,6 @@ its pull request is merged.`,
 	return c
 }
 
-// acknowledgeRemovals approves a change that exceeds an environment's limits: the one that is
-// named, or else the one that waits now. With ahead it need not wait yet.
 func (cc *commandContext) acknowledgeRemovals(ctx context.Context, d *actions.Session, environment, named string, ahead bool) (actions.Result, error) {
 	if ahead {
 		return d.Acknowledge(ctx, environment, named, cc.reason)
@@ -99,8 +97,6 @@ func (cc *commandContext) acknowledgeRemovals(ctx context.Context, d *actions.Se
 	return result, err
 }
 
-// checkChange returns an error if the name of a change is malformed, or missing with
-// --ahead.
 func checkChange(named []string, ahead bool) error {
 	const hint = "copy the command from the pull request"
 	if len(named) == 0 && ahead {

@@ -18,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// checkedChain is the report on the order of promotion.
 type checkedChain struct {
 	// Inferred describes what the order was inferred from; "" if a Promotion declares it.
 	Inferred string         `json:"inferred,omitempty"`
@@ -26,8 +25,6 @@ type checkedChain struct {
 	Stages   []checkedStage `json:"stages"`
 }
 
-// checkedStage is an environment in the order of promotion. Gates and proof are the
-// names of gates.
 type checkedStage struct {
 	Environment string   `json:"environment"`
 	After       []string `json:"after,omitempty"`
@@ -38,8 +35,6 @@ type checkedStage struct {
 	Waves []wave.Members `json:"waves,omitempty"`
 }
 
-// checkChain reads the order of promotion from the base, and adds the problems with it, in the
-// base and on the environments' own branches, to all.
 func (k *checkCommand) checkChain(ctx context.Context, names []string, models []*model.Model, all problemSet) (checkedChain, error) {
 	base, err := k.input.source.Base(ctx)
 	if err != nil {
@@ -82,7 +77,6 @@ func (k *checkCommand) checkChain(ctx context.Context, names []string, models []
 	return report, nil
 }
 
-// progressProblems returns the problems of the promotion objects on an environment's branch.
 func (k *checkCommand) progressProblems(ctx context.Context, name string) (problem.List, error) {
 	read, _, err := k.input.source.ReadAt(ctx, name, source.Revisions{})
 	var problems problem.List

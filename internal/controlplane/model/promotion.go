@@ -380,7 +380,6 @@ func (d *decoder) checkOneOf(pos problem.Pos, field, value string, known ...stri
 	}
 }
 
-// queueOf reads a queue: the name of a policy, or {batch: 4h}.
 func queueOf(n *yaml.Node, d *decoder) Queue {
 	n = yamldoc.ResolveAlias(n)
 	switch {

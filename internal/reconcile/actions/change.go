@@ -40,7 +40,6 @@ const (
 	rebalanceAction = "rebalance"
 )
 
-// change is what an action writes, and how it is described.
 type change struct {
 	action        string // "promote"
 	environment   string // "" of a freeze
@@ -64,14 +63,11 @@ type change struct {
 	newBranch  *publish.Edit     // a branch that is made first; nil for none
 }
 
-// maxText is how long one text of a message may be.
 const maxText = 1000
 
 // maxShown is how many characters of a text a pull request shows: less than all forges take.
 const maxShown = 50_000
 
-// commitMessage returns the message of the commit. Texts of people are put in one line, so that
-// none of it is a trailer. The last line identifies our own commits.
 func (c change) commitMessage() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", forge.OneLine(c.title, maxText))
@@ -117,7 +113,6 @@ func (c change) commitMessage() string {
 	return b.String()
 }
 
-// subject names what the change is about, in the names of branches.
 func (c change) subject() string {
 	if c.lane != "" {
 		return c.environment + "-" + stackfiles.FlatName(c.lane)

@@ -41,7 +41,6 @@ func (d *Session) Hold(ctx context.Context, environment, reason, scope string) (
 	})
 }
 
-// writeHold adds a hold, unless one that it would replace stops more.
 func (c *change) writeHold(v snapshot, file string, s holdSpec) error {
 	for _, p := range v.branch.Progress.Problems {
 		if !p.Warning && p.Pos.File == file && !s.includes(&model.Hold{Scope: model.ScopeOutput, Lane: s.Lane}) {
@@ -72,7 +71,6 @@ func (c *change) writeHold(v snapshot, file string, s holdSpec) error {
 	return err
 }
 
-// includes reports whether a hold stops everything that another one stops.
 func (s holdSpec) includes(h *model.Hold) bool {
 	switch {
 	case s.Lane != "":
@@ -191,7 +189,6 @@ func (d *Session) Approve(ctx context.Context, a Approval) (Result, error) {
 	})
 }
 
-// addApproval adds the file of an approval of something to a change, unless one of those given is this person's.
 func addApproval(d *Session, v snapshot, c change, given []gate.Approval, what string, spec approvalSpec) (change, error) {
 	name := approvalName(spec.Commit, strings.TrimSpace(d.options.Author.Email+" "+spec.Lane+spec.Wave))
 	unsigned := ""

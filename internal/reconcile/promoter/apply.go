@@ -327,8 +327,6 @@ func (m *Promoter) withdrawRecord(ctx context.Context, s *stageState, reason str
 	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer+s.spec.Name, reason)
 }
 
-// describeCommits returns the commits of the base that a decision brings, as Markdown; "" if the
-// environment has no commit yet.
 func (m *Promoter) describeCommits(s *stageState, d promote.Decision) string {
 	if d.Current == "" {
 		return ""
@@ -337,8 +335,6 @@ func (m *Promoter) describeCommits(s *stageState, d promote.Decision) string {
 	return publish.CommitsText(base, d.Current, publish.ReadCommits(s.base.Repo, d.Current, d.Candidate))
 }
 
-// recordBody returns the text of the pull request that proposes a record. commits are those that
-// it brings, as Markdown.
 func recordBody(environment, subject, commits string, d promote.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Merging this promotes commit %s of the base to %s", forge.CodeSpan(d.Candidate), forge.CodeSpan(environment))
@@ -378,7 +374,6 @@ func onlyApprovals(v gate.Verdict, names []string) bool {
 	return true
 }
 
-// applyDecisions applies the decisions for all stages, unless the control plane has moved.
 func (m *Promoter) applyDecisions(ctx context.Context, base source.Base, stages []*stageState, decisions []promote.Decision) error {
 	if err := m.checkUnchanged(ctx, base, stages, decisions); err != nil {
 		return err

@@ -18,15 +18,12 @@ func IsOutputOf(records *publish.Records, repo *git.Repository, head, folder, en
 	return err == nil && from.Equal(base), err
 }
 
-// outputOrigin is what an output was rendered from: the base, and the commit of the environment's branch; "" if that is not
-// known.
 type outputOrigin struct {
 	lane.Composition
 	plane   string
 	isMixed bool // it is between two waves
 }
 
-// findOutputOrigin returns the base that IsOutputOf holds for; the zero value if it holds for none.
 func findOutputOrigin(records *publish.Records, repo *git.Repository, head, folder, environment string) (outputOrigin, error) {
 	return git.InspectTree(repo, head, func(t tree.Tree) (outputOrigin, error) {
 		now := t.Sub(folder)
@@ -45,7 +42,6 @@ func findOutputOrigin(records *publish.Records, repo *git.Repository, head, fold
 	})
 }
 
-// maxFutureCommits bounds how many commits are searched for a time that is not in the future.
 const maxFutureCommits = 100
 
 // trustedTime returns when a commit was made. If that is in the future, its clock was wrong, and

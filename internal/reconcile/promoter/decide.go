@@ -11,8 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// decideStages evaluates the gates of all candidates, and decides: for each stage as a whole, and then for the lanes of those that
-// do not move so.
 func (m *Promoter) decideStages(ctx context.Context, policy Policy, all []*stageState, h promote.Line) ([]promote.Decision, error) {
 	stages := stagesOf(all)
 	candidates := promote.CandidateCommits(h, stages)
@@ -77,8 +75,6 @@ func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to, la
 	return f, err
 }
 
-// deployedBefore returns since when all environments that an environment comes after have run a commit; zero if one
-// of them has not.
 func (m *Promoter) deployedBefore(ctx context.Context, s *stageState, commit string) (time.Time, error) {
 	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
 	if err != nil {
@@ -97,7 +93,6 @@ func (m *Promoter) deployedBefore(ctx context.Context, s *stageState, commit str
 	return last, nil
 }
 
-// maxAuthors bounds the commits whose authors are read.
 const maxAuthors = 100
 
 // candidateCommits are the commits in (current, candidate], but for those that change nothing that is rendered: a

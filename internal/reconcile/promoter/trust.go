@@ -69,11 +69,8 @@ func (m *Promoter) readAuthors(commits []git.CommitInfo, findLogin func(commit s
 	return all, nil
 }
 
-// maxAliasCommits bounds the commits in which earlier addresses of who signed in are looked for.
 const maxAliasCommits = 200
 
-// addEarlierAddresses adds to the approvals of who signed in the addresses that they had before, as the latest commits of the
-// branch show them.
 func addEarlierAddresses(b source.Branch, all []gate.Approval) error {
 	if !slices.ContainsFunc(all, func(a gate.Approval) bool { return a.Actor != "" }) {
 		return nil
@@ -167,7 +164,6 @@ func judgeTrust(b source.Branch, environment, commit string, a *gate.Approval, k
 	return nil
 }
 
-// changesFile reports whether a file is another one than in the first parent of a commit.
 func changesFile(repo *git.Repository, info git.CommitInfo, file string) (bool, error) {
 	if len(info.Parents) == 0 {
 		return true, nil
@@ -177,7 +173,6 @@ func changesFile(repo *git.Repository, info git.CommitInfo, file string) (bool, 
 	return after.ID != before.ID, errors.Join(err, err2)
 }
 
-// findUntrustable returns a warning for each gate that only trusted approvals pass, where none can be.
 func (m *Promoter) findUntrustable(spec model.Stage) problem.List {
 	if !m.options.Keys.IsEmpty() || spec.Record == recordByPull {
 		return nil
