@@ -13,6 +13,7 @@ import (
 // PlannedCost is the cost of a component's plan.
 type PlannedCost struct {
 	Component string // "environment team/stack/component"
+	Stack     string // "team/stack"
 	Missing   string // why the cost is unknown, as in "was sent without a cost"; "" if it is known
 	Costs     []cost.Change
 }
@@ -43,6 +44,9 @@ func (g costGate) Needs(f Facts) []Need {
 }
 
 func costsKey(f Facts) string { return "costs " + f.Environment }
+
+// IsOfLanes reports whether the verdict of a gate on a commit differs between its lanes, without approvals.
+func IsOfLanes(g Gate) bool { _, is := g.(costGate); return is }
 
 const maxNamedPlans = 3
 

@@ -96,6 +96,7 @@ type Facts struct {
 	// Wave is the wave that is proven or waits, of the advance with this id; "" for none.
 	Wave, Advance string
 	Commit        string
+	Lane          string // the one that would get the commit; "" for all
 	Authors       []Person
 	PromotedAt    time.Time
 	// MergedAt is when the output was first seen on the output branch, or zero.

@@ -186,7 +186,7 @@ func setStatus(ctx context.Context, m *Promoter, s *stageState, commit string, s
 // recordLane records on a version of a lane whether the clusters of an environment run it, and returns the time from which on they
 // do, not earlier than a time; zero if they do not.
 func (m *Promoter) recordLane(ctx context.Context, s *stageState, lane, version string, since time.Time, isDeployed bool) (time.Time, error) {
-	if len(s.soaking.Gates) == 0 { // nobody asks for how long
+	if len(s.soaking.Gates) == 0 && !slices.ContainsFunc(s.running.Gates, gate.IsOfLanes) { // nobody asks for it
 		return m.now, nil
 	}
 	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), version)

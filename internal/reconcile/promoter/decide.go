@@ -49,7 +49,7 @@ func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to, lane st
 }
 
 func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to, lane string) (gate.Facts, error) {
-	f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: to, Freezes: s.base.Progress.Freezes}
+	f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: to, Lane: lane, Freezes: s.base.Progress.Freezes}
 	if len(s.enterGates.Gates) == 0 {
 		return f, nil
 	}

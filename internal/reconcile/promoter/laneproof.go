@@ -32,6 +32,15 @@ func (e *laneDecider) evaluateProof(ctx context.Context, environment, name strin
 	}
 	p := laneProof{decider: e, stage: s, lane: name, objects: e.findObjects(ctx, s)}
 	f, known := p.selectFacts(s.facts)
+	version := e.history.Version(name, lane.Stage{Stage: s.stage, Lanes: s.lanes}.Has(name))
+	if f.Costs != nil {
+		s.decider = e
+		err := readLaneCosts(ctx, s, version, name, &f)
+		if err != nil {
+			s.recordError(err)
+			return gate.Verdict{}, false
+		}
+	}
 	running := s.running.Evaluate(f)
 	if p.objects.of != "" && !slices.Contains(slices.Collect(maps.Values(p.objects.owners)), name) {
 		known, running = true, gate.CombineVerdicts("rollout", []gate.Verdict{{Gate: "rollout", Status: gate.Pass, Reason: fmt.Sprintf("lane %s has no objects in %s", name, environment)}})
@@ -39,7 +48,6 @@ func (e *laneDecider) evaluateProof(ctx context.Context, environment, name strin
 	if !known {
 		return gate.Verdict{}, false
 	}
-	version := e.history.Version(name, lane.Stage{Stage: s.stage, Lanes: s.lanes}.Has(name))
 	deployed, err := e.promoter.recordLane(ctx, s, name, version, time.Time{}, running.Status == gate.Pass)
 	if err != nil {
 		s.recordError(err)

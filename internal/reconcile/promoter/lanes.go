@@ -246,10 +246,11 @@ func (e *laneDecider) newInput(ctx context.Context, environment string, enter fu
 
 func (e *laneDecider) evaluateGates(ctx context.Context, s *stageState) func(lane, version string) gate.Verdict {
 	known := map[string]gate.Verdict{}
-	asksPeople := len(s.approvalGates()) > 0
+	differs := len(s.approvalGates()) > 0 || slices.ContainsFunc(s.enterGates.Gates, gate.IsOfLanes)
+	s.decider = e
 	return func(lane, version string) gate.Verdict {
 		key := version
-		if asksPeople {
+		if differs {
 			key += " " + lane
 		}
 		v, isKnown := known[key]
@@ -264,6 +265,11 @@ func (e *laneDecider) evaluateGates(ctx context.Context, s *stageState) func(lan
 		known[key] = v
 		return v
 	}
+}
+
+func (e *laneDecider) findOwner(ctx context.Context, environment, stack string) string {
+	i := slices.IndexFunc(e.stages, func(s *stageState) bool { return s.spec.Name == environment })
+	return cmp.Or(e.findObjects(ctx, e.stages[i]).owners[stackFolder(stack)], lane.Platform)
 }
 
 // laneDecider reads what decisions about lanes need.

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
@@ -89,7 +91,7 @@ func readCosts(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) e
 			said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
 			return commit != f.Commit && isProofRecorded(said, s.spec.Name), err
 		}
-		costs, err := findCosts(m, s, s.spec.Name, s.output, f.Commit, isVerified)
+		costs, err := findCosts(ctx, m, s, s.spec.Name, s.output, f.Commit, "", isVerified)
 		f.Costs = costs
 		return err
 	}
@@ -105,12 +107,13 @@ func readCosts(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) e
 		}
 		location.head = head
 		isPassed := func(commit string) (bool, error) {
-			if s.stage.Commit == "" {
+			has := cmp.Or(s.lanes[f.Lane], s.stage.Commit)
+			if has == "" {
 				return false, nil
 			}
-			return s.base.Repo.Contains(s.stage.Commit, commit)
+			return s.base.Repo.Contains(has, commit)
 		}
-		costs, err := findCosts(m, s, name, location, f.Commit, isPassed)
+		costs, err := findCosts(ctx, m, s, name, location, f.Commit, f.Lane, isPassed)
 		if err != nil {
 			return err
 		}
@@ -123,8 +126,21 @@ func readCosts(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) e
 	return nil
 }
 
+// readLaneCosts sets what the plans of a lane cost more than at the version that was verified before.
+func readLaneCosts(ctx context.Context, s *stageState, version, name string, f *gate.Facts) error {
+	m := s.decider.promoter
+	isVerified := func(commit string) (bool, error) {
+		said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
+		isRecorded := isProofRecorded(said, s.spec.Name) || !deployedSince(said, laneContext(s.spec.Name, name), time.Time{}).IsZero()
+		return commit != version && isRecorded, err
+	}
+	costs, err := findCosts(ctx, m, s, s.spec.Name, s.output, version, name, isVerified)
+	f.Costs = costs
+	return err
+}
+
 // plansOf identifies the plans of a commit in an output.
-type plansOf struct{ environment, head, commit string }
+type plansOf struct{ environment, head, commit, lane string }
 
 // plansBefore has the stacks of a commit, and those of the output that its costs are compared with.
 type plansBefore struct {
@@ -141,13 +157,18 @@ func identifyPlan(stack string, c stackfiles.ComponentSummary) string {
 const maxCostOutputs, maxPlansBefore = 100, 8
 
 // findCosts returns what components cost whose plans differ from those of the newest output before the commit for
-// whose base isBefore holds; nil if the output does not have the commit.
-func findCosts(m *Promoter, s *stageState, environment string, at outputLocation, commit string, isBefore func(commit string) (bool, error)) (*[]gate.PlannedCost, error) {
-	key := plansOf{environment, at.head, commit}
+// whose base isBefore holds; nil if the output does not have the commit. For a lane, its stacks count, and its versions.
+func findCosts(ctx context.Context, m *Promoter, s *stageState, environment string, at outputLocation, commit, of string, isBefore func(commit string) (bool, error)) (*[]gate.PlannedCost, error) {
+	versionOf := func(c lane.Composition) string { return c.Platform }
+	if of != "" {
+		commit = s.decider.history.Version(of, commit)
+		versionOf = func(c lane.Composition) string { return s.decider.history.Version(of, cmp.Or(c.Lanes[of], c.Platform)) }
+	}
+	key := plansOf{environment, at.head, commit, of}
 	found, ok := s.memory.plansBefore[key]
 	if !ok {
 		var err error
-		found, err = findPlansBefore(m, at, environment, commit, isBefore)
+		found, err = findPlansBefore(m, at, environment, commit, versionOf, isBefore)
 		if err != nil {
 			return nil, fmt.Errorf("read the stacks in the outputs of %s: %w", environment, err)
 		}
@@ -162,6 +183,9 @@ func findCosts(m *Promoter, s *stageState, environment string, at outputLocation
 	find := m.options.FindPlans.selectEnvironment(m.options.Ledger, environment)
 	all := []gate.PlannedCost{}
 	for _, k := range found.now {
+		if of != "" && s.decider.findOwner(ctx, environment, k.Stack) != of {
+			continue
+		}
 		i := slices.IndexFunc(found.before, func(other stackfiles.Summary) bool { return other.Stack == k.Stack })
 		for _, c := range k.Components {
 			var was stackfiles.ComponentSummary
@@ -179,6 +203,7 @@ func findCosts(m *Promoter, s *stageState, environment string, at outputLocation
 					return nil, err
 				}
 			}
+			planned.Stack = k.Stack
 			planned.Component = environment + " " + k.Stack + "/" + c.Name
 			all = append(all, planned)
 		}
@@ -258,7 +283,7 @@ func hasPlan(at outputLocation, commit, stack string, c stackfiles.ComponentSumm
 	}), err
 }
 
-func findPlansBefore(m *Promoter, at outputLocation, environment, commit string, isBefore func(commit string) (bool, error)) (found plansBefore, err error) {
+func findPlansBefore(m *Promoter, at outputLocation, environment, commit string, versionOf func(lane.Composition) string, isBefore func(commit string) (bool, error)) (found plansBefore, err error) {
 	repo := at.remote.Mirror()
 	outputs, err := repo.FirstParents(at.head, maxCostOutputs, func(string) bool { return false })
 	if err != nil {
@@ -270,15 +295,22 @@ func findPlansBefore(m *Promoter, at outputLocation, environment, commit string,
 		if err != nil {
 			return found, err
 		}
+		version := ""
+		if from.Platform != "" {
+			version = versionOf(from.Composition)
+		}
 		switch {
-		case from.Platform == "":
-		case from.Platform == commit:
+		case version == "":
+		case version == commit:
 			var stacks []stackfiles.Summary
 			stacks, err = readStacks(repo, output, at.folder)
 			found.add(stacks)
-		case found.known && from.Platform != last && from.Platform != commit:
+		case found.known && version != last:
 			var isIt bool
-			isIt, err = isBefore(from.Platform)
+			isIt, err = isBefore(version)
+			if err == nil && !isIt && version != from.Platform {
+				isIt, err = isBefore(from.Platform)
+			}
 			if isIt {
 				found.before, err = readStacks(repo, output, at.folder)
 				return found, err
@@ -287,7 +319,7 @@ func findPlansBefore(m *Promoter, at outputLocation, environment, commit string,
 		if err != nil {
 			return found, err
 		}
-		last = cmp.Or(from.Platform, last)
+		last = cmp.Or(version, last)
 	}
 	return found, nil
 }
@@ -319,3 +351,5 @@ func listStackFolders(s *model.Stack) []string {
 	d := stackfiles.Deleted{Team: s.TeamName.Text, Env: s.EnvName.Text}
 	return []string{d.Folder(), d.ModulesFolder()}
 }
+
+func stackFolder(stack string) string { return stackfiles.ObjectsFolder + "/" + stack }
