@@ -71,3 +71,16 @@ func TestWaves(t *testing.T) {
 		}
 	}
 }
+
+// TestWavesOfEphemeral: waves of an environment that is a branch for a time are a problem: no Environment names it.
+func TestWavesOfEphemeral(t *testing.T) {
+	files := tree.FromEntries([]tree.Entry{tree.File("p.yaml", []byte("apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: fleet}\nspec: {environments: [{name: dev}, {name: pr-7, waves: [{name: a, pick: {count: 1}}]}]}\n"))})
+	read := NewParser().Progress("", Layer{Kind: Base, Name: "promotion", Files: files})
+	dev, lasting := &Environment{Object: Object{Name: "dev"}}, &Environment{Object: Object{Name: "pr-7"}}
+	if _, problems := NewChain(read, []*Environment{dev}, nil); !problems.Stops() {
+		t.Error("waves of an ephemeral environment are no problem")
+	}
+	if _, problems := NewChain(read, []*Environment{dev, lasting}, nil); problems.Stops() {
+		t.Errorf("waves of a lasting environment: %v", problems)
+	}
+}

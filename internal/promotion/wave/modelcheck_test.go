@@ -36,6 +36,20 @@ type world struct {
 	batches  map[string]int
 	from     int
 	first    bool // folders of removed cluster types go with the first wave
+	drops    bool // a folder that is gone is that of a removed cluster type
+
+	decisions  []*model.WaveDecision
+	paused     bool
+	superseded map[string]bool      // advances whose base was replaced
+	targets    map[string]tree.Tree // by advance
+	was        map[string]snapshot  // by commit
+	done       map[string]int       // how often each event happened
+}
+
+// snapshot is the output branch at a commit.
+type snapshot struct {
+	tree   tree.Tree
+	record *Advance
 }
 
 // proposal is an open pull request.
@@ -44,12 +58,14 @@ type proposal struct {
 	tree     tree.Tree
 	record   *Advance
 	decision Decision
+	back     *Advance // that it takes back; nil for none
 }
 
 var folders = []string{"a", "b", "c", "d", "e", "f"}
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 3)), types: map[string]map[string]string{}, batches: map[string]int{}, commit: 1}
+	w.superseded, w.targets, w.was, w.done = map[string]bool{}, map[string]tree.Tree{}, map[string]snapshot{}, map[string]int{}
 	for _, name := range folders {
 		w.types[name] = map[string]string{"ring": fmt.Sprint(w.random.IntN(4)), "region": fmt.Sprint(w.random.IntN(2))}
 	}
@@ -66,10 +82,11 @@ func newWorld(t *testing.T, seed uint64) *world {
 		w.waves = append(w.waves, one)
 		w.batches[one.Name] = w.random.IntN(3)
 	}
-	w.from, w.first = w.random.IntN(3), w.random.IntN(2) == 0
+	w.from, w.first, w.drops = w.random.IntN(3), w.random.IntN(2) == 0, w.random.IntN(2) == 0
 	w.head = w.randomOutput()
 	w.wanted, w.target = w.head, w.head
 	w.begin()
+	w.save()
 	return w
 }
 
@@ -107,15 +124,65 @@ func (w *world) begin() {
 	w.verdicts, w.offered, w.released, w.edited = map[string]gate.Verdict{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 }
 
+// currentTypes are those of the target; some worlds have cluster types without a folder.
+func (w *world) currentTypes() map[string]map[string]string {
+	types := maps.Clone(w.types)
+	maps.DeleteFunc(types, func(name string, _ map[string]string) bool {
+		return w.drops && w.target.Sub(name).ID() == (tree.Tree{}).ID()
+	})
+	return types
+}
+
+func (w *world) save() {
+	w.was[fmt.Sprint(w.commit)] = snapshot{w.head, cmp.Or(w.record, w.previous)}
+}
+
+func (w *world) isDecided(action, advance, name string) bool {
+	return FindDecision(w.decisions, action, advance, name) != nil
+}
+
+// supersede has another target follow the advance.
+func (w *world) supersede() {
+	previous, verdicts := w.record, w.verdicts
+	w.begin()
+	w.previous, w.verdicts = previous, verdicts
+}
+
+// followDecisions reports whether the environment goes back, or stays where it went back to.
+func (w *world) followDecisions() bool {
+	if w.record != nil && (w.superseded[w.record.ID] || w.isDecided(model.ReplaceAdvance, w.record.ID, "") && w.wanted.ID() != w.target.ID()) {
+		w.supersede()
+	}
+	if w.record != nil && w.isDecided(model.RejectAdvance, w.record.ID, "") {
+		before := w.was[w.record.Begin]
+		w.next = proposal{commit: w.commit, tree: before.tree, record: before.record, back: w.record}
+		return true
+	}
+	isThere := w.previous == nil && w.head.ID() == w.wanted.ID()
+	return w.record == nil && w.isDecided(model.RejectAdvance, NewID("prod", w.wanted.ID().String()), "") && !isThere
+}
+
 // look is a cycle of a new process: it decides, and replaces the proposal.
 func (w *world) look() {
+	w.next = proposal{}
+	if w.followDecisions() {
+		w.log = append(w.log, "look: goes back")
+		return
+	}
 	if !w.frozen {
 		w.target = w.wanted
 	}
-	f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, RemovesFirst: w.first, Waves: Partition("prod", fmt.Sprint(w.target.ID()), w.waves, w.types), Verdicts: w.verdicts}
+	verdicts := maps.Clone(w.verdicts)
+	if a := cmp.Or(w.record, w.previous); a != nil {
+		for _, m := range a.Reached() {
+			if w.isDecided(model.SkipWave, a.ID, m.Name) {
+				verdicts[m.Name] = gate.Verdict{Status: gate.Pass}
+			}
+		}
+	}
+	f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, RemovesFirst: w.first, Waves: Partition("prod", fmt.Sprint(w.target.ID()), w.waves, w.currentTypes()), Verdicts: verdicts}
 	d := Decide(f)
 	w.log = append(w.log, fmt.Sprintf("look: %s %d", d.State, d.Next))
-	w.next = proposal{}
 	w.checkPartition(f, d)
 	switch d.State {
 	case Idle:
@@ -125,20 +192,25 @@ func (w *world) look() {
 		w.begin() // the record without an advance has no wave word
 	case Whole:
 		w.checkPrevious(f)
-		w.next = proposal{w.commit, w.target, nil, d}
+		w.next = proposal{w.commit, w.target, nil, d, nil}
 	case Offers:
+		if w.paused {
+			return
+		}
 		w.checkPrevious(f)
 		for i, m := range d.Waves[:d.Next] {
-			if w.record != nil && i < w.record.reached() && w.verdicts[m.Name].Status != gate.Pass {
+			if w.record != nil && i < w.record.reached() && verdicts[m.Name].Status != gate.Pass {
 				w.fail("wave %s is offered, and the proof of %s is %q", d.Waves[d.Next].Name, m.Name, w.verdicts[m.Name].Status)
 			}
 		}
 		mixed := d.Mix(w.head, w.target, func(string) bool { return true })
-		w.next = proposal{w.commit, mixed, d.NewRecord(w.record, "prod", w.target.ID().String(), fmt.Sprint(w.commit)), d}
+		w.next = proposal{w.commit, mixed, d.NewRecord(w.record, "prod", w.target.ID().String(), fmt.Sprint(w.commit)), d, nil}
+	}
+	if d.State != Idle && w.next.commit != 0 && w.isDecided(model.RejectAdvance, NewID("prod", w.target.ID().String()), "") {
+		w.fail("a rejected target is offered")
 	}
 }
 
-// checkPartition: each changed folder is in exactly one wave.
 // checkPrevious: what another target leaves of an advance that did not end is proven.
 func (w *world) checkPrevious(f Facts) {
 	if w.previous == nil || w.record != nil {
@@ -147,12 +219,13 @@ func (w *world) checkPrevious(f Facts) {
 	changed := changedFolders(f.Head, f.Target)
 	for _, m := range w.previous.Reached() {
 		stays := !slices.ContainsFunc(m.Folders, func(folder string) bool { return changed[folder] })
-		if stays && w.verdicts[m.Name].Status != gate.Pass {
+		if stays && f.Verdicts[m.Name].Status != gate.Pass {
 			w.fail("another target is offered, and wave %s is not proven", m.Name)
 		}
 	}
 }
 
+// checkPartition: each changed folder is in exactly one wave.
 func (w *world) checkPartition(f Facts, d Decision) {
 	if d.Waves == nil {
 		return
@@ -179,6 +252,10 @@ func (w *world) checkPartition(f Facts, d Decision) {
 func (w *world) merge() {
 	p := w.next
 	if p.commit != w.commit {
+		return
+	}
+	if p.back != nil {
+		w.mergeBack(p)
 		return
 	}
 	w.log = append(w.log, "merge")
@@ -215,6 +292,11 @@ func (w *world) merge() {
 		}
 	}
 	w.head, w.record, w.commit = p.tree, p.record, w.commit+1
+	if w.record != nil {
+		w.targets[w.record.ID] = w.target
+		delete(w.superseded, w.record.ID) // it has the newest base
+	}
+	defer w.save()
 	if w.record == nil {
 		if w.head.ID() != w.target.ID() {
 			w.fail("the advance ends, and the output is not that of the target")
@@ -228,9 +310,41 @@ func (w *world) merge() {
 	w.frozen = true
 }
 
+// mergeBack: the folders of the advance are as before it, and so is the record.
+func (w *world) mergeBack(p proposal) {
+	w.log = append(w.log, "merge back")
+	w.done["back"]++
+	before := w.was[p.back.Begin]
+	w.begin()
+	w.head, w.record, w.commit = p.tree, p.record, w.commit+1
+	for _, m := range p.back.Waves {
+		for _, folder := range m.Folders {
+			if foldersOf(w.head)[folder] != foldersOf(before.tree)[folder] {
+				w.fail("folder %s is not as before the advance", folder)
+			}
+		}
+	}
+	if w.record != nil {
+		w.target, w.frozen = w.targets[w.record.ID], true
+		if len(w.record.Reached()) == 0 || !slices.ContainsFunc(w.record.Waves, func(m Members) bool { return m.Name == w.record.Wave }) {
+			w.fail("the record of before is %+v", w.record)
+		}
+	}
+	w.save()
+}
+
+func (w *world) decide(action, name string) {
+	if w.record == nil {
+		return
+	}
+	w.log = append(w.log, action+" "+name)
+	w.done[action]++
+	w.decisions = append(w.decisions, &model.WaveDecision{Action: action, Advance: w.record.ID, Wave: name})
+}
+
 // step is one random event.
 func (w *world) step() {
-	switch w.random.IntN(12) {
+	switch w.random.IntN(16) {
 	case 0:
 		w.wanted = w.randomOutput()
 		w.log = append(w.log, "another output is wanted")
@@ -238,6 +352,7 @@ func (w *world) step() {
 		name := folders[w.random.IntN(len(folders))]
 		w.head = tree.FromEntries(append(w.head.EntriesExcept(name), newFolder(name, w.random.IntN(4))))
 		w.edited[name], w.commit = true, w.commit+1
+		w.save()
 		w.log = append(w.log, "a stranger edits "+name)
 	case 2, 3, 4:
 		if a := cmp.Or(w.record, w.previous); a != nil {
@@ -250,12 +365,23 @@ func (w *world) step() {
 	case 5:
 		if w.record != nil && w.random.IntN(3) == 0 { // the base was replaced
 			w.log = append(w.log, "replaced")
-			previous, verdicts := w.record, w.verdicts
-			w.begin()
-			w.previous, w.verdicts = previous, verdicts
+			w.superseded[w.record.ID] = true
+			w.supersede()
 		}
 	case 6, 7, 8:
 		w.merge()
+	case 9:
+		if w.record != nil {
+			reached := w.record.Reached()
+			w.decide(model.SkipWave, BaseName(reached[w.random.IntN(len(reached))].Name))
+		}
+	case 10:
+		w.paused = !w.paused
+		w.next = proposal{} // an open one is withdrawn
+	case 11:
+		if w.random.IntN(3) == 0 {
+			w.decide([]string{model.RejectAdvance, model.ReplaceAdvance}[w.random.IntN(2)], "")
+		}
 	default:
 		w.look()
 	}
@@ -264,6 +390,7 @@ func (w *world) step() {
 // finish has everything go well: all proofs pass, and people merge. The advance ends, and that to what
 // is wanted now.
 func (w *world) finish() {
+	w.paused, w.decisions = false, nil
 	for range 2 * (len(folders) + 1) {
 		if a := cmp.Or(w.record, w.previous); a != nil {
 			for _, m := range a.Reached() {
@@ -286,7 +413,7 @@ func TestModelCheck(t *testing.T) {
 	if testing.Short() {
 		histories = 2_000
 	}
-	states := map[State]int{}
+	states, done := map[State]int{}, map[string]int{}
 	for seed := range histories {
 		w := newWorld(t, uint64(seed))
 		for range 30 {
@@ -295,9 +422,17 @@ func TestModelCheck(t *testing.T) {
 				states[w.next.decision.State]++
 			}
 		}
-		f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, RemovesFirst: w.first, Waves: Partition("prod", fmt.Sprint(w.target.ID()), w.waves, w.types), Verdicts: w.verdicts}
+		f := Facts{Head: foldersOf(w.head), Target: foldersOf(w.target), Record: w.record, Previous: w.previous, Batches: w.batches, From: w.from, RemovesFirst: w.first, Waves: Partition("prod", fmt.Sprint(w.target.ID()), w.waves, w.currentTypes()), Verdicts: w.verdicts}
 		states[Decide(f).State]++
 		w.finish()
+		for event, n := range w.done {
+			done[event] += n
+		}
+	}
+	for _, event := range []string{"back", model.SkipWave, model.RejectAdvance, model.ReplaceAdvance} {
+		if done[event] < histories/100 {
+			t.Errorf("%s occurred %d times only", event, done[event])
+		}
 	}
 	for _, s := range []State{Idle, Whole, Offers, Proving, Halted} {
 		if states[s] < histories/100 {

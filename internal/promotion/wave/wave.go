@@ -41,6 +41,27 @@ func NewID(environment, target string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// Check returns why a record cannot be of an advance: people may have edited it. nil means that it can.
+func (a *Advance) Check() error {
+	in, isWave := map[string]bool{}, map[string]bool{}
+	for _, m := range a.Waves {
+		if len(m.Folders) == 0 || isWave[m.Name] {
+			return fmt.Errorf("wave %q of its advance has no folders, or is there twice", m.Name)
+		}
+		isWave[m.Name] = true
+		for _, folder := range m.Folders {
+			if in[folder] {
+				return fmt.Errorf("folder %q is twice in the waves of its advance", folder)
+			}
+			in[folder] = true
+		}
+	}
+	if !isWave[a.Wave] {
+		return fmt.Errorf("its advance has no wave %q", a.Wave)
+	}
+	return nil
+}
+
 // Reached returns the merged waves.
 func (a *Advance) Reached() []Members { return a.Waves[:a.reached()] }
 

@@ -188,6 +188,25 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestCheckAdvance: a record that people have edited is refused if a folder is in two waves, or its wave is unknown.
+func TestCheckAdvance(t *testing.T) {
+	for name, c := range map[string]struct {
+		waves []Members
+		ok    bool
+	}{
+		"good":            {[]Members{{"a", []string{"x"}}, {"b", []string{"y", "z"}}}, true},
+		"a folder twice":  {[]Members{{"a", []string{"x"}}, {"b", []string{"y", "x"}}}, false},
+		"a wave twice":    {[]Members{{"a", []string{"x"}}, {"a", []string{"y"}}}, false},
+		"an empty wave":   {[]Members{{"a", nil}, {"b", []string{"y"}}}, false},
+		"an unknown wave": {[]Members{{"b", []string{"y"}}}, false},
+		"no waves":        {nil, false},
+	} {
+		if err := (&Advance{Waves: c.waves, Wave: "a"}).Check(); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestBatches: a wave is split in parts of at most so many folders, of those that change.
 func TestBatches(t *testing.T) {
 	f := Facts{Head: Folders{}, Target: Folders{}, Waves: []Members{{"quarter", []string{"a", "b", "c", "d", "e", "f"}}, {"rest", []string{"g"}}}, Batches: map[string]int{"quarter": 2}}

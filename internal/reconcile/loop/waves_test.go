@@ -835,6 +835,45 @@ func TestWaveFreeze(t *testing.T) {
 	}
 }
 
+// TestWaveBroken: a file that may decide about waves pauses them, a record that people broke blocks the environment, and
+// going back needs the commit of before the first wave.
+func TestWaveBroken(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.beginWaves(1)
+	w.ready("cloud")
+	w.settle()
+	w.commitNow("dev", "broken", map[string]string{promoter.WaveDecisionFile("", "x"): own("WaveDecision", "x", "{action: leap, advance: a}")})
+	w.settle()
+	w.d.pass(time.Hour)
+	w.settle()
+	if w.hasPull() {
+		t.Fatal("a wave is proposed, and a file may decide otherwise")
+	}
+	w.commitNow("dev", "repaired", map[string]string{promoter.WaveDecisionFile("", "x"): own("WaveDecision", "x", "{action: reject, advance: 000000000000}")})
+	w.settle()
+	w.open("dev") // nobody knows that advance
+	good, begin := gittest.Show(w, w.server.Dir("out"), "dev", publish.RecordFile), w.written().Advance.Begin
+	write := func(text string) {
+		t.Helper()
+		out := w.server.Work(t, "out")
+		out.Pull("dev")
+		out.Write(publish.RecordFile, text)
+		out.Commit("by hand")
+		out.Push("dev")
+		w.settle()
+	}
+	write(regexp.MustCompile(`(?m)^( +)- edge$`).ReplaceAllString(good, "$1- edge\n$1- cloud"))
+	if s := w.d.state("dev"); !strings.Contains(fmt.Sprint(s), "twice in the waves") {
+		t.Errorf("with a folder in two waves dev is %+v", s)
+	}
+	write(strings.Replace(good, "begin: "+begin, "begin: "+strings.Repeat("0", 40), 1))
+	w.decide(model.WaveDecision{Action: model.RejectAdvance, Reason: "it is worse"})
+	w.wantFolders("cloud=1 edge=0 field=0")
+	if s := w.d.state("dev"); !strings.Contains(s.Reason, "cannot go back") {
+		t.Errorf("dev goes back to nowhere: %+v", s)
+	}
+}
+
 // TestWaveBatches: a wave goes in parts, each after the proof of the one before, and soaks once.
 func TestWaveBatches(t *testing.T) {
 	w := newWaveWorld(t, "direct")

@@ -134,6 +134,14 @@ func ReadRecord(data []byte) (Record, error) {
 	if known := NewRecord(); r.APIVersion != known.APIVersion || r.Kind != known.Kind {
 		return Record{}, fmt.Errorf("read %s: it is not of apiVersion %s and kind %s", RecordFile, known.APIVersion, known.Kind)
 	}
+	for _, w := range r.Environments {
+		if w.Advance == nil {
+			continue
+		}
+		if err := w.Advance.Check(); err != nil {
+			return Record{}, fmt.Errorf("read %s: %w", RecordFile, err)
+		}
+	}
 	return r, nil
 }
 
