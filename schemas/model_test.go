@@ -165,6 +165,13 @@ func TestModelAgrees(t *testing.T) {
 	}
 }
 
+// chosen is the policy of the Choices.
+const chosen = `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: SchedulingPolicy
+metadata: {name: checkout}
+spec: {deploymentTargetSelector: {labelSelector: {}}, clusterTypeSelector: {labelSelector: {}}}
+`
+
 // problemsOf gives the problems that the model has with a file, as it lies there.
 func problemsOf(kind, text string) problem.List {
 	layer := model.Layer{Kind: model.Env, Name: "dev", Files: tree.FromEntries([]tree.Entry{tree.File("object.yaml", []byte(text))})}
@@ -173,6 +180,8 @@ func problemsOf(kind, text string) problem.List {
 		layer.Kind, layer.Name = model.Workloads, "birds"
 	case model.DecisionKind:
 		layer.Kind = model.Decisions
+	case model.ChoiceKind:
+		layer.Files = tree.FromEntries([]tree.Entry{tree.File("object.yaml", []byte(text)), tree.File("policy.yaml", []byte(chosen))})
 	case "Environment", "Freeze", "Promotion", "Template", "WorkloadRegistration":
 		layer.Kind, layer.Name = model.Base, "main"
 	}

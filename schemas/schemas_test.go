@@ -38,7 +38,7 @@ func compiled(t *testing.T, kind string) *gojsonschema.Schema {
 
 func TestSchema(t *testing.T) {
 	want := []string{
-		"Approval", "BaseRepo", "ClusterBinding", "ClusterKey", "ClusterList", "ClusterModules", "ClusterType", "Company", "ConfigMap", "ConfigSchema", "Decision", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
+		"Approval", "BaseRepo", "Choice", "ClusterBinding", "ClusterKey", "ClusterList", "ClusterModules", "ClusterType", "Company", "ConfigMap", "ConfigSchema", "Decision", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
 		"Hold", "HoldRelease", "InputManifest", "Lanes", "PlanApproval", "PlanRequest", "Promotion", "SchedulingPolicy", "Stack", "StackSettings", "Team", "Template", "TemplateGitReference", "WaveDecision", "Workload",
 		"WorkloadRegistration",
 	}

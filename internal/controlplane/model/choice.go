@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,13 +12,17 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// ChooseAnnotation on a SchedulingPolicy holds its Choice, as YAML.
-const ChooseAnnotation = OwnGroup + "/choose"
+// ChooseAnnotation on a SchedulingPolicy holds its Choice, as YAML; an object of ChoiceKind does so beside it.
+const (
+	ChooseAnnotation = OwnGroup + "/choose"
+	ChoiceKind       = "Choice"
+)
 
 // Choice narrows what a policy selects: each of its units goes to some of the cluster types.
 type Choice struct {
@@ -37,7 +42,7 @@ type Choice struct {
 	// Required stops the environment if a unit has too few places.
 	Required bool
 	Decider  Decider
-	Pos      problem.Pos // of the annotation's value
+	Pos      problem.Pos // of the annotation's value, or of the object
 }
 
 // PickAll picks every cluster type that is fit.
@@ -117,6 +122,19 @@ type choiceSpec struct {
 	Partial     string         `yaml:"partial"`
 }
 
+// choiceObjectSpec is the spec of an object of ChoiceKind.
+type choiceObjectSpec struct {
+	Policy locatedText `yaml:"policy" required:"true"`
+	choiceSpec
+}
+
+// choiceObject is a Choice that is written as an object; the choice is nil if it cannot be read.
+type choiceObject struct {
+	Object
+	policy locatedText
+	choice *Choice
+}
+
 type spreadSpec struct {
 	By            string     `yaml:"by" required:"true"`
 	MaxSkew       numberText `yaml:"maxSkew"`
@@ -156,17 +174,19 @@ const (
 	maxWeight      = 100
 )
 
-// annotationText is the YAML text of an annotation, as a decoder reads it.
+// annotationText is the YAML text of an annotation, or a spec that holds the same, as a decoder reads it. Problems name its
+// fields below path.
 type annotationText struct {
 	*decoder
-	pos problem.Pos
+	pos  problem.Pos
+	path string
 }
 
 // decodeAnnotation decodes the YAML text of an annotation strictly, if into is not nil, and reports whether it
 // is a mapping. Problems have the lines of the file, for a text that is written as a block or on one line.
 func decodeAnnotation(key string, text locatedText, subject string, at func(int) problem.Pos, problems *problem.List, into any) (annotationText, bool) {
 	pos := at(text.Line)
-	a := annotationText{&decoder{layer: pos.Layer, file: pos.File, subject: subject, problems: problems, budget: nodeBudget}, pos}
+	a := annotationText{&decoder{layer: pos.Layer, file: pos.File, subject: subject, problems: problems, budget: nodeBudget}, pos, strings.TrimPrefix(key, OwnGroup+"/")}
 	roots, finding := manifest.Documents("the text", []byte(text.Text), func() bool { return false })
 	if finding != nil {
 		line := text.Line
@@ -187,7 +207,7 @@ func decodeAnnotation(key string, text locatedText, subject string, at func(int)
 	a.root = yamldoc.ResolveAlias(roots[0])
 	shiftLines(a.root, text.Line-1, text.Line == 0)
 	if into != nil {
-		a.decodeValue(a.root, reflect.ValueOf(into).Elem(), strings.TrimPrefix(key, OwnGroup+"/"))
+		a.decodeValue(a.root, reflect.ValueOf(into).Elem(), a.path)
 	}
 	return a, true
 }
@@ -214,17 +234,62 @@ func (r *reader) readChoice(o Object, annotations annotations, problems *problem
 	if !ok {
 		return nil
 	}
+	return d.parseChoice(&s, before)
+}
+
+// readChoiceObject reads an object of ChoiceKind. In the base's folder of levers, which is not promoted, it is ignored.
+func readChoiceObject(r *reader, n *yaml.Node, h header, d *decoder) {
+	if lever := path.Dir(DecisionFolder); r.layer.Kind == Base && strings.HasPrefix(r.file, lever+"/") {
+		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
+		r.out.problems.Warnf(d.positionOf(n), d.subject, "move it beside the policy, or to "+DecisionFolder+" of the environment's folder", "a Choice is ignored in %s of the base, which is not promoted", lever)
+		return
+	}
+	before := len(*d.problems)
+	o, s, _ := readObject[choiceObjectSpec](r, n, ChoiceKind, d)
+	text := *d
+	if _, spec := yamldoc.LookUpPair(n, "spec"); spec != nil {
+		text.root = yamldoc.ResolveAlias(spec)
+	}
+	r.out.choices = append(r.out.choices, &choiceObject{o, s.Policy, annotationText{&text, o.Pos, "spec"}.parseChoice(&s.choiceSpec, before)})
+}
+
+// applyChoices gives policies the choices that are written as objects.
+func (m *Model) applyChoices(objects []*choiceObject, problems *problem.List) {
+	given := map[string]*choiceObject{}
+	for _, o := range uniqueByName(objects, problems, func(o *choiceObject) *Object { return &o.Object }) {
+		name, pos := o.policy.Text, o.Pos
+		pos.Line = cmp.Or(o.policy.Line, pos.Line)
+		i, known := IndexOf(m.Policies, name)
+		switch {
+		case name == "":
+		case !known:
+			names := list.Convert(m.Policies, func(p *Policy) string { return p.Name })
+			problems.Addf(pos, o.Subject(), cmp.Or(problem.DidYouMean(name, names), "write the name of a policy of the environment, or remove the Choice"), "there is no SchedulingPolicy %s", name)
+		case given[name] != nil:
+			problems.Addf(pos, o.Subject(), "remove one of them", "SchedulingPolicy/%s has the %s at %s", name, given[name].Subject(), given[name].Pos)
+		case m.Policies[i].Annotations[ChooseAnnotation] != "":
+			problems.Addf(pos, o.Subject(), "remove one of them", "SchedulingPolicy/%s has the annotation %s, at %s", name, ChooseAnnotation, m.Policies[i].Pos)
+		default:
+			given[name] = o
+			policy := *m.Policies[i]
+			policy.Choice, m.Policies[i] = o.choice, &policy
+		}
+	}
+}
+
+// parseChoice returns a choice; nil if there were problems since the list had the given length.
+func (d annotationText) parseChoice(s *choiceSpec, before int) *Choice {
 	c := &Choice{Pick: PickAll, Pos: d.pos}
 	d.readPick(c, &s.Pick)
 	c.Unit = UnitKind(d.oneOf("unit", s.Unit, string(UnitTarget), string(UnitWorkload), string(UnitPolicy)))
 	c.Required = d.oneOf("unsatisfied", s.Unsatisfied, "warn", "stop") == "stop"
 	c.Priority = d.readNumber(&s.Priority, "priority", 0, -maxPriority, maxPriority)
-	c.Decider = d.readDecider(&s)
+	c.Decider = d.readDecider(s)
 	c.Groups = s.Groups.parse(d)
 	for i, n := range []int{len(s.Spread), len(s.Prefer), len(s.Avoid), len(s.Tolerate)} {
 		if n > maxChoiceItems {
 			field := []string{"spread", "prefer", "avoid", "tolerate"}[i]
-			d.addAt(field, "", "choose.%s has %d entries, and %d is the limit", field, n, maxChoiceItems)
+			d.addAt(field, "", "%s.%s has %d entries, and %d is the limit", d.path, field, n, maxChoiceItems)
 			return nil
 		}
 	}
@@ -243,7 +308,7 @@ func (r *reader) readChoice(o Object, annotations annotations, problems *problem
 	if len(c.Spread) > 0 && c.Pick == PickAll {
 		d.addAt("spread", "write pick: with the number of cluster types", "spread needs a number of cluster types to pick")
 	}
-	if stops, _ := (*problems)[before:].Count(); stops > 0 {
+	if stops, _ := (*d.problems)[before:].Count(); stops > 0 {
 		return nil
 	}
 	return c
@@ -263,7 +328,7 @@ func (a annotationText) oneOf(field, value string, known ...string) string {
 		return known[0]
 	}
 	if !slices.Contains(known, value) {
-		a.addAt(field, cmp.Or(problem.DidYouMean(value, known), "it is "+strings.Join(known, " or ")), "choose.%s cannot be %q", field, value)
+		a.addAt(field, cmp.Or(problem.DidYouMean(value, known), "it is "+strings.Join(known, " or ")), "%s.%s cannot be %q", a.path, field, value)
 		return known[0]
 	}
 	return value
@@ -276,7 +341,7 @@ func (a annotationText) readNumber(n *yaml.Node, field string, otherwise, least,
 	}
 	number, err := strconv.Atoi(n.Value)
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || number < least || number > most {
-		a.addProblem(n, fmt.Sprintf("write a whole number from %d to %d", least, most), "choose.%s cannot be %s", field, showNode(n))
+		a.addProblem(n, fmt.Sprintf("write a whole number from %d to %d", least, most), "%s.%s cannot be %s", a.path, field, showNode(n))
 		return otherwise
 	}
 	return number
@@ -290,17 +355,17 @@ func (a annotationText) readPick(c *Choice, n *yaml.Node) {
 		var s struct {
 			Names []string `yaml:"names" required:"true"`
 		}
-		a.decodeValue(n, reflect.ValueOf(&s).Elem(), "choose.pick")
+		a.decodeValue(n, reflect.ValueOf(&s).Elem(), a.path + ".pick")
 		slices.Sort(s.Names)
 		c.Names = slices.Compact(s.Names)
 		c.Pick = len(c.Names)
 		if c.Pick > maxPick {
-			a.addProblem(n, "", "choose.pick has %d names, and %d is the limit", c.Pick, maxPick)
+			a.addProblem(n, "", "%s.pick has %d names, and %d is the limit", a.path, c.Pick, maxPick)
 		}
 	default:
 		number, err := strconv.Atoi(n.Value)
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || number < 0 || number > maxPick {
-			a.addProblem(n, fmt.Sprintf("write all, a whole number from 0 to %d, or {names: [...]}", maxPick), "choose.pick cannot be %s", showNode(n))
+			a.addProblem(n, fmt.Sprintf("write all, a whole number from 0 to %d, or {names: [...]}", maxPick), "%s.pick cannot be %s", a.path, showNode(n))
 			return
 		}
 		c.Pick = number
@@ -325,7 +390,7 @@ func (a annotationText) readPreference(s *preferSpec) Preference {
 		}
 	}
 	if kinds != 1 {
-		a.addProblem(&s.Weight, "write one of clusterTypes, most, least and score", "each of choose.prefer has one thing that it prefers, and this one has %d", kinds)
+		a.addProblem(&s.Weight, "write one of clusterTypes, most, least and score", "each of %s.prefer has one thing that it prefers, and this one has %d", a.path, kinds)
 	}
 	if s.ClusterTypes != nil {
 		selector := a.selector("prefer", *s.ClusterTypes)
@@ -354,14 +419,14 @@ func (a annotationText) readToleration(s *tolerateSpec) Toleration {
 func (a annotationText) selector(field string, s selectorSpec) Selector {
 	found, errs := s.parseSelector()
 	for _, err := range errs {
-		a.addAt(field, fmt.Sprintf("the operators are %q, %q, %q, %q", In, NotIn, Exists, DoesNotExist), "choose.%s: %v", field, err)
+		a.addAt(field, fmt.Sprintf("the operators are %q, %q, %q, %q", In, NotIn, Exists, DoesNotExist), "%s.%s: %v", a.path, field, err)
 	}
 	return found
 }
 
 func (a annotationText) labelKey(field, key string) string {
 	if err := kubename.CheckLabelKey(key); key != "" && err != nil {
-		a.addAt(field, "", "choose.%s.by: %v", field, err)
+		a.addAt(field, "", "%s.%s.by: %v", a.path, field, err)
 	}
 	return key
 }

@@ -50,7 +50,7 @@ func (a annotationText) readDecider(s *choiceSpec) Decider {
 	case s.By == DecidedByOCM:
 		a.readPlacement(s, &d)
 	case err != nil:
-		a.addAt("by", "name a scheduler of the settings, or fairlead", "choose.by: %v", err)
+		a.addAt("by", "name a scheduler of the settings, or fairlead", "%s.by: %v", a.path, err)
 	default:
 		d.Name = s.By
 	}
@@ -63,18 +63,18 @@ func (a annotationText) readDecider(s *choiceSpec) Decider {
 			text, err = json.Marshal(value)
 		}
 		if err != nil || config.Kind != yaml.MappingNode {
-			a.addAt("config", "write what JSON can hold", "choose.config should be a mapping whose keys are text")
+			a.addAt("config", "write what JSON can hold", "%s.config should be a mapping whose keys are text", a.path)
 		}
 		d.Config = text
 	}
 	for field, written := range map[string]bool{"config": d.Config != nil, "enforce": s.Enforce != nil && d.Placement == "", "accept": s.Accept != ""} {
 		if written && !d.IsExternal() {
-			a.addAt(field, "remove it, or name a scheduler with by", "choose.%s is for a scheduler, and Fairlead decides", field)
+			a.addAt(field, "remove it, or name a scheduler with by", "%s.%s is for a scheduler, and Fairlead decides", a.path, field)
 		}
 	}
 	for field, text := range map[string]string{"placement": s.Placement, "evaluate": s.Evaluate, "partial": s.Partial} {
 		if text != "" && s.By != DecidedByOCM {
-			a.addAt(field, "write by: ocm, too", "choose.%s is for a Placement", field)
+			a.addAt(field, "write by: ocm, too", "%s.%s is for a Placement", a.path, field)
 		}
 	}
 	return d

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -94,6 +95,29 @@ func (r *reader) readDecision(n *yaml.Node, h header, d *decoder) {
 		}
 	}
 	r.out.decisions = append(r.out.decisions, c)
+}
+
+// checkDecisionFiles reports objects in the files to which decisions are written, and in which they would be lost.
+func (m *Model) checkDecisionFiles(besides []Object, problems *problem.List) {
+	of := map[string]string{} // policies by the names of their files
+	for _, p := range m.Policies {
+		if p.Choice != nil {
+			of[p.Name+".yaml"] = p.Name
+		}
+	}
+	holding := map[string]string{} // policies by the files of their decisions
+	for _, d := range m.Decisions {
+		holding[d.Pos.File] = d.Name
+	}
+	last := ""
+	for i := range besides {
+		o := &besides[i]
+		policy := cmp.Or(of[path.Base(o.Pos.File)], holding[o.Pos.File])
+		if policy != "" && o.Pos.File != last {
+			last = o.Pos.File
+			problems.Addf(o.Pos, o.Subject(), "move it to another file of the folder", "the decision of SchedulingPolicy/%s is written to this file", policy)
+		}
+	}
 }
 
 // HoldsDecision reports whether a file is of a Decision, which may be broken.

@@ -90,13 +90,13 @@ func (s *groupsSpec) parse(a annotationText) *Groups {
 		return nil
 	}
 	if len(s.Named) > maxChoiceItems {
-		a.addAt("groups", "", "choose.groups has %d names, and %d is the limit", len(s.Named), maxChoiceItems)
+		a.addAt("groups", "", "%s.groups has %d names, and %d is the limit", a.path, len(s.Named), maxChoiceItems)
 		return nil
 	}
 	g := &Groups{}
 	for _, one := range s.Named {
 		if err := kubename.CheckLabelValue(groupPrefix + one.Name); err != nil || one.Name == "" {
-			a.addAt("groups", "write a name such as canary", "choose.groups cannot have the name %q", one.Name)
+			a.addAt("groups", "write a name such as canary", "%s.groups cannot have the name %q", a.path, one.Name)
 		}
 		g.Named = append(g.Named, NamedGroup{one.Name, a.selector("groups", one.ClusterTypes)})
 	}
@@ -106,7 +106,7 @@ func (s *groupsSpec) parse(a annotationText) *Groups {
 	digits, isPercent := strings.CutSuffix(string(s.Size), "%")
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 1 || n > maxPick || isPercent && n > 100 {
-		a.addAt("groups", "write a number such as 5, or a part such as 25%", "choose.groups cannot have the size %q", s.Size)
+		a.addAt("groups", "write a number such as 5, or a part such as 25%", "%s.groups cannot have the size %q", a.path, s.Size)
 		return g
 	}
 	if isPercent {

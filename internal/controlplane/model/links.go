@@ -48,6 +48,8 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	if !m.Broken {
 		m.checkGitOpsRepo(problems)
 	}
+	m.applyChoices(all.choices, problems)
+	m.checkDecisionFiles(all.besides, problems)
 	m.placePolicies(&all.placements, problems)
 	m.checkClusters(all.progress.Clusters, problems)
 	if err := cmp.Or(kubename.Check(env), gitname.CheckBranch(env)); err != nil { // it is a part of names of branches

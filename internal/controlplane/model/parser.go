@@ -155,7 +155,9 @@ type content struct {
 	schemas       []*Schema
 	stacks        Stacks
 	clusters      clusterParts
+	choices       []*choiceObject
 	decisions     []*Decision
+	besides       []Object // objects in the folder of decisions that are none
 	placements    placementObjects
 	measures      []*Measures
 	ignored       map[string]int
@@ -182,6 +184,7 @@ func (c *content) add(o *content) {
 	c.clusters.add(&o.clusters)
 	c.progress.add(&o.progress)
 	c.placements.add(&o.placements)
+	c.choices, c.besides = append(c.choices, o.choices...), append(c.besides, o.besides...)
 	c.decisions, c.measures = append(c.decisions, o.decisions...), append(c.measures, o.measures...)
 	c.disabled, c.broken = append(c.disabled, o.disabled...), c.broken || o.broken
 	c.problems = append(c.problems, o.problems...)
@@ -316,7 +319,7 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 		return c
 	}
 	r.readText(r.text)
-	if l.Kind == Decisions {
+	if l.Kind == Decisions && c.choices == nil {
 		for i := range c.problems {
 			policy := strings.TrimSuffix(path.Base(c.problems[i].Pos.File), path.Ext(c.problems[i].Pos.File))
 			c.problems[i].Hint = "revert the commit that broke it"
@@ -447,12 +450,15 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	if group == Group || group == OwnGroup {
 		d.subject = h.kind + "/" + nameOf(n)
 	}
+	if r.layer.Kind == Decisions && h.kind != DecisionKind {
+		r.out.besides = append(r.out.besides, Object{Kind: h.kind, Name: nameOf(n), Pos: d.positionOf(n)})
+	}
 	switch {
 	case r.layer.Kind == TeamStacks && !(isNearEnvironment(h.kind) && isStackObject(group, "Environment", n)):
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
 	case r.layer.Kind == Decisions && r.readPlacementObject(n, h, d):
-	case r.layer.Kind == Decisions && (group != OwnGroup || h.kind != DecisionKind):
-		d.addProblem(n, "", "this folder holds Decisions and objects of Open Cluster Management, and nothing else")
+	case r.layer.Kind == Decisions && (group != OwnGroup || h.kind != DecisionKind && h.kind != ChoiceKind):
+		d.addProblem(n, "", "this folder holds Decisions, Choices and objects of Open Cluster Management, and nothing else")
 	case group == Group && version != Version:
 		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Kalypso have %s", h.apiVersion, APIVersion)
 	case group == Group && slices.Contains(generatedKinds, h.kind):

@@ -337,7 +337,7 @@ func (p *placementPage) number() int {
 func (a annotationText) readPlacement(s *choiceSpec, d *Decider) {
 	namespace, name, found := strings.Cut(s.Placement, "/")
 	if err := cmp.Or(kubename.Check(namespace), kubename.Check(name)); !found || err != nil {
-		a.addAt("placement", "write placement: NAMESPACE/NAME", "choose.placement names no Placement")
+		a.addAt("placement", "write placement: NAMESPACE/NAME", "%s.placement names no Placement", a.path)
 	}
 	d.Evaluated = a.oneOf("evaluate", s.Evaluate, "decisions", "here") == "here"
 	d.Placement = s.Placement

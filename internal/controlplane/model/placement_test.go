@@ -79,7 +79,7 @@ func TestPlacement(t *testing.T) {
 		"no decisions":            {"", managed.String(), nil, "no PlacementDecision"},
 		"pick too":                {", pick: 2", placementPage(1, "t1"), nil, "how many"},
 		"decided here":            {", evaluate: here", hub("numberOfClusters: 2"), []string{"t1"}, ""},
-		"decided here, and stays": {", evaluate: here", hub("numberOfClusters: 2") + "---\napiVersion: fairlead.io/v1alpha1\nkind: Decision\nmetadata: {name: checkout}\nspec: {by: ocm, units: {web: [t2]}}\n", []string{"t2"}, ""},
+		"decided here, and stays": {", evaluate: here", hub("numberOfClusters: 2") + "-- checkout.yaml --\napiVersion: fairlead.io/v1alpha1\nkind: Decision\nmetadata: {name: checkout}\nspec: {by: ocm, units: {web: [t2]}}\n", []string{"t2"}, ""},
 		"decided here, 1 of 2":    {", evaluate: here", hub("numberOfClusters: 3"), []string{"t1"}, "not on d"},
 		"decided here, any":       {", evaluate: here, partial: any", hub("numberOfClusters: 3"), []string{"t1", "t2"}, ""},
 		"decided here, none":      {", evaluate: here", hub("predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {vendor: other}}}}]"), nil, "matches its predicates"},
@@ -95,7 +95,8 @@ func TestPlacement(t *testing.T) {
 			objects += "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: SchedulingPolicy\nmetadata:\n  name: checkout\n  annotations: {fairlead.io/choose: \"{by: ocm, placement: shop/checkout" + test.extra + "}\"}\n" +
 				"spec: {deploymentTargetSelector: {labelSelector: {}}, clusterTypeSelector: {labelSelector: {matchLabels: {purpose: shop}}}}\n"
 			layer := func(kind model.LayerKind, prefix, text string) model.Layer {
-				return model.Layer{Kind: kind, Name: "dev", Prefix: prefix, Files: tree.FromEntries([]tree.Entry{tree.File("all.yaml", []byte(text))})}
+				all, decision, _ := strings.Cut(text, "-- checkout.yaml --\n")
+				return model.Layer{Kind: kind, Name: "dev", Prefix: prefix, Files: tree.FromEntries([]tree.Entry{tree.File("all.yaml", []byte(all)), tree.File("checkout.yaml", []byte(decision))})}
 			}
 			m, problems := model.Parse("dev", layer(model.Env, "", objects), layer(model.Decisions, model.DecisionFolder, test.objects))
 			found := ""

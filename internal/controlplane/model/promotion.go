@@ -22,6 +22,7 @@ const (
 // OwnKinds are the kinds of fairlead.io/v1alpha1 that people write, sorted.
 var OwnKinds = []KindInfo{
 	{"Approval", approvalSpec{}},
+	{ChoiceKind, choiceObjectSpec{}},
 	{"ClusterBinding", ClusterBindingSpec{}},
 	{"ClusterKey", clusterKeySpec{}},
 	{"ClusterList", clusterListSpec{}},
@@ -262,7 +263,7 @@ func (p *Parser) Progress(env string, l Layer) *Progress { return &p.readLayer(e
 // what is rendered; those of kinds that are about stacks do the opposite.
 func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	p := &r.out.progress
-	if !isStackKind(h.kind) && h.kind != "ClusterBinding" && h.kind != clusterModulesKind && h.kind != DecisionKind {
+	if !isStackKind(h.kind) && h.kind != "ClusterBinding" && h.kind != clusterModulesKind && h.kind != ChoiceKind && h.kind != DecisionKind {
 		d.problems = &p.Problems
 	}
 	switch {
@@ -316,6 +317,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		r.out.clusters.bindings = append(r.out.clusters.bindings, readPart[ClusterBindingSpec](r, n, h.kind, d))
 	case clusterModulesKind:
 		r.out.clusters.modules = append(r.out.clusters.modules, readPart[ClusterModulesSpec](r, n, h.kind, d))
+	case ChoiceKind:
+		readChoiceObject(r, n, h, d)
 	case DecisionKind:
 		r.readDecision(n, h, d)
 	case "ClusterKey":
