@@ -141,7 +141,7 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 	if err != nil {
 		return err
 	}
-	o.PlacedSince = source.PlacedSince(branch)
+	o.PlacedSince, o.ChangedLast = source.PlacedSince(branch), source.ChangedLast(branch)
 	answer, err := explain.AnswerQuery(r.Model, query, o)
 	if err != nil {
 		return err

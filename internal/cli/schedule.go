@@ -203,7 +203,7 @@ type listedUnit struct {
 }
 
 func listUnits(m *model.Model, plan *schedule.Plan) listing {
-	l := listing{columns: []column{{key: "unit"}, {key: "policy"}, {key: "places"}, {key: "clusterTypes"}}, empty: "no policy has the annotation " + model.ChooseAnnotation + "\n"}
+	l := listing{columns: []column{{key: "unit"}, {key: "policy"}, {key: "places"}, {key: "clusterTypes"}}, empty: "no policy chooses cluster types\n"}
 	values := []listedUnit{}
 	for _, u := range plan.Units() {
 		v := listedUnit{Unit: u.Name, Policy: u.Policy.Name, Places: len(u.Places), Pick: u.Policy.Choice.Pick, ClusterTypes: []string{}, New: []string{}}

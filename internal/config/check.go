@@ -78,6 +78,9 @@ func (c *checker) checkSettings(s *Settings) {
 	c.checkProbes(s.Probes)
 	checkCosts(c, &s.Costs)
 	c.checkSchedulers(s.Schedulers)
+	if c.isGiven("scheduling.stale") {
+		c.checkLeast("scheduling.stale", s.Scheduling.Stale)
+	}
 	checkInventories(c, s.Inventories)
 	c.checkOneOf("log.format", s.Log.Format, "text", "json")
 	c.checkOneOf("log.level", s.Log.Level, "info", "debug")

@@ -28,6 +28,12 @@ type Scheduler struct {
 	Every time.Duration `yaml:"every"`
 }
 
+// Scheduling is what is told of decisions that others make.
+type Scheduling struct {
+	// Stale is the age from which the decisions of a Placement in Git are a warning; 0 for never.
+	Stale time.Duration `yaml:"stale"`
+}
+
 // Scheduler returns the scheduler of a name, or false if there is none.
 func (s *Settings) Scheduler(name string) (Scheduler, bool) {
 	i := slices.IndexFunc(s.Schedulers, func(s Scheduler) bool { return s.Name == name })

@@ -56,6 +56,7 @@ type Settings struct {
 	Probes         []Probe        `yaml:"probes"`
 	Costs          Costs          `yaml:"costs"`
 	Schedulers     []Scheduler    `yaml:"schedulers"`
+	Scheduling     Scheduling     `yaml:"scheduling"`
 	Inventories    []Inventory    `yaml:"inventories"`
 	Log            Log            `yaml:"log"`
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -20,16 +21,27 @@ type Choice struct {
 	Pick   int    `json:"pick" yaml:"pick"` // -1 for all
 	// Chosen is whether the unit is on the cluster type, Kept whether it was before,
 	// and Decided where that is written.
-	Chosen  bool             `json:"chosen" yaml:"chosen"`
-	Kept    bool             `json:"kept,omitempty" yaml:"kept,omitempty"`
-	Decided problem.Pos      `json:"decided,omitzero" yaml:"decided,omitempty"`
-	Since   *Placed          `json:"since,omitempty" yaml:"since,omitempty"`
-	Reason  string           `json:"reason,omitempty" yaml:"reason,omitempty"` // why not chosen
-	Scores  []schedule.Score `json:"scores,omitempty" yaml:"scores,omitempty"`
-	Next    []Candidate      `json:"next,omitempty" yaml:"next,omitempty"`
-	Usage   []string         `json:"usage,omitempty" yaml:"usage,omitempty"` // of the cluster type: "cpu 14 of 16"
+	Chosen  bool        `json:"chosen" yaml:"chosen"`
+	Kept    bool        `json:"kept,omitempty" yaml:"kept,omitempty"`
+	Decided problem.Pos `json:"decided,omitzero" yaml:"decided,omitempty"`
+	Since   *Placed     `json:"since,omitempty" yaml:"since,omitempty"`
+	// Followed is the Placement of Open Cluster Management whose decisions count; nil for none.
+	Followed *Followed        `json:"followed,omitempty" yaml:"followed,omitempty"`
+	Reason   string           `json:"reason,omitempty" yaml:"reason,omitempty"` // why not chosen
+	Scores   []schedule.Score `json:"scores,omitempty" yaml:"scores,omitempty"`
+	Next     []Candidate      `json:"next,omitempty" yaml:"next,omitempty"`
+	Usage    []string         `json:"usage,omitempty" yaml:"usage,omitempty"` // of the cluster type: "cpu 14 of 16"
 	// Unlimited are requested resources without a capacity on the cluster type.
 	Unlimited []string `json:"unlimited,omitempty" yaml:"unlimited,omitempty"`
+}
+
+// Followed is a Placement, where its decisions are written, and the commit that changed them last.
+type Followed struct {
+	Placement string      `json:"placement" yaml:"placement"`
+	Decided   problem.Pos `json:"decided,omitzero" yaml:"decided,omitempty"`
+	Commit    string      `json:"commit,omitempty" yaml:"commit,omitempty"`
+	Author    string      `json:"author,omitempty" yaml:"author,omitempty"`
+	At        time.Time   `json:"at,omitzero" yaml:"at,omitempty"`
 }
 
 // Candidate is a cluster type with its score.
@@ -54,6 +66,7 @@ func (q *explainer) explainChoices(i, j int) []Choice {
 			c.Decided = q.model.DecisionOf(v.Policy).Lines[u.Name]
 			c.Since = findPlaced(q, c.Decided, u, i)
 		}
+		c.Followed = findFollowed(q, v.Policy.Choice.Decider)
 		for _, candidate := range v.Candidates {
 			if candidate.ClusterType == i {
 				c.Scores = candidate.Scores
@@ -89,6 +102,23 @@ func findPlaced(q *explainer, at problem.Pos, u *schedule.Unit, clusterType int)
 	return &Placed{commit, since}
 }
 
+func findFollowed(q *explainer, d model.Decider) *Followed {
+	if d.Placement == "" {
+		return nil
+	}
+	f := &Followed{Placement: d.Placement}
+	for _, page := range d.Pages {
+		last := Followed{Placement: d.Placement, Decided: page}
+		if q.changedLast != nil {
+			last.Commit, last.Author, last.At = q.changedLast(page.File)
+		}
+		if f.Decided == (problem.Pos{}) || last.At.After(f.At) {
+			*f = last
+		}
+	}
+	return f
+}
+
 func writeChoices(p *page, all []Choice) {
 	for _, c := range all {
 		p.writeSection("choice of %s", c.Policy.subject())
@@ -113,6 +143,16 @@ func (c Choice) tableRows() [][]any {
 	rows := [][]any{{"unit", unit}, {"state", state, c.Decided}}
 	if !c.Kept {
 		rows[1] = rows[1][:2]
+	}
+	if f := c.Followed; f != nil {
+		row := []any{"placement", f.Placement}
+		if f.Commit != "" {
+			row[1] = fmt.Sprintf("%s, decided %s by %s, commit %s", f.Placement, f.At.UTC().Format("2006-01-02 15:04 UTC"), f.Author, text.ShortCommit(f.Commit))
+		}
+		if f.Decided != (problem.Pos{}) {
+			row = append(row, f.Decided)
+		}
+		rows = append(rows, row)
 	}
 	for _, s := range c.Scores {
 		rows = append(rows, []any{"score", fmt.Sprintf("%d × %d, %s", s.Weight, s.Value, s.For)})

@@ -54,6 +54,9 @@ type Options struct {
 	// PlacedSince returns since which commit a unit of a policy is on a cluster type, by the decision that is written at
 	// a position; "" if that is not known. It may be nil.
 	PlacedSince func(at problem.Pos, policy, unit, clusterType string) (commit string, since time.Time)
+	// ChangedLast returns the commit that changed a file of the environment's branch last, and its author; "" if that is not
+	// known. It may be nil.
+	ChangedLast func(file string) (commit, author string, at time.Time)
 }
 
 // Placed is the commit since which a unit is on a cluster type.
@@ -100,7 +103,7 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 // deployment target has its full name, <workload>-<target>. For a query that names nothing,
 // or more than one thing, the error is a [*QueryError].
 func AnswerQuery(m *model.Model, query string, o Options) (Answer, error) {
-	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, placedSince: o.PlacedSince, findClusters: func() []provision.State { return nil }}
+	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, placedSince: o.PlacedSince, changedLast: o.ChangedLast, findClusters: func() []provision.State { return nil }}
 	if o.Clusters != nil {
 		q.findClusters = sync.OnceValue(o.Clusters)
 	}
@@ -128,6 +131,7 @@ type explainer struct {
 	err          error          // set if no answer exists after all
 	findClusters func() []provision.State
 	placedSince  func(at problem.Pos, policy, unit, clusterType string) (commit string, since time.Time) // may be nil
+	changedLast  func(file string) (commit, author string, at time.Time)                                 // may be nil
 }
 
 // valueResolver creates the resolver on first use. It ignores problems, which rendering

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
@@ -24,6 +25,8 @@ type Decider struct {
 	Placement string
 	Evaluated bool
 	Partial   Partial
+	// Pages are where the PlacementDecisions are that are read.
+	Pages []problem.Pos
 	// Config is sent to the scheduler, as JSON; nil is none.
 	Config json.RawMessage
 	// Unenforced lets the scheduler decide against taints and capacity.

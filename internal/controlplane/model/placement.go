@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/ocm"
 )
@@ -135,7 +136,9 @@ func (m *Model) placePolicies(all *placementObjects, problems *problem.List) {
 		if p.Choice.Decider.Evaluated {
 			choice.Names = m.evaluatedTypes(p, all, decided, failed, problems)
 		} else {
-			choice.Names = m.placedTypes(p, all, problems)
+			pages := pagesOf(p.Choice.Decider.Placement, all.pages)
+			choice.Decider.Pages = list.Convert(pages, func(page *placementPage) problem.Pos { return page.Pos })
+			choice.Names = m.placedTypes(p, pages, all.clusters, problems)
 		}
 		choice.Pick = max(len(choice.Names), 1) // none is too few, and not on purpose
 		placed.Choice, m.Policies[i] = &choice, &placed
@@ -250,9 +253,8 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-func (m *Model) placedTypes(p *Policy, all *placementObjects, problems *problem.List) []string {
+func (m *Model) placedTypes(p *Policy, pages []*placementPage, clusters []*managedCluster, problems *problem.List) []string {
 	decider, pos := p.Choice.Decider, p.Choice.Pos
-	pages := pagesOf(decider.Placement, all.pages)
 	if len(pages) == 0 {
 		problems.Addf(pos, p.Subject(), "commit its PlacementDecisions there", "no PlacementDecision of the Placement %s is in %s", decider.Placement, DecisionFolder)
 		return []string{}
@@ -265,7 +267,7 @@ func (m *Model) placedTypes(p *Policy, all *placementObjects, problems *problem.
 		}
 		decided = append(decided, page.clusters...)
 	}
-	return m.typesOf(p, setOf(decided), all.clusters, problems)
+	return m.typesOf(p, setOf(decided), clusters, problems)
 }
 
 func (m *Model) typesOf(p *Policy, decided map[string]bool, clusters []*managedCluster, problems *problem.List) []string {

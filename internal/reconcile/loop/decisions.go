@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -65,6 +67,43 @@ func (l *Loop) recordDecisions(ctx context.Context, e *environment) (written boo
 	}
 	l.options.Logger.Info("wrote decisions", "environment", e.name, "commit", head)
 	return true, nil
+}
+
+// findStalePlacements warns of policies that follow a Placement whose decisions in Git are older than a limit; 0 for none.
+// next is when more of them will be; zero for never.
+func findStalePlacements(m *model.Model, branch source.Branch, limit time.Duration, now time.Time) (problems problem.List, next time.Time) {
+	changedLast := source.ChangedLast(branch)
+	if limit == 0 || m == nil || changedLast == nil {
+		return nil, next
+	}
+	for _, p := range m.Policies {
+		if p.Choice == nil || len(p.Choice.Decider.Pages) == 0 {
+			continue
+		}
+		var last time.Time
+		for _, page := range p.Choice.Decider.Pages {
+			if _, _, at := changedLast(page.File); at.After(last) {
+				last = at
+			}
+		}
+		switch due := last.Add(limit); {
+		case last.IsZero():
+		case due.After(now):
+			next = earliest(next, due)
+		default:
+			problems.Warnf(p.Choice.Decider.Pages[0], p.Subject(), "commit what the hub has decided since, or mend what does",
+				"the decisions of the Placement %s are of %s, which is more than %s ago", p.Choice.Decider.Placement, last.UTC().Format("2006-01-02 15:04 UTC"), text.FormatDuration(limit))
+		}
+	}
+	return problems, next
+}
+
+// earliest returns the earlier of two times, of which the zero one is never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // proposeDecisions proposes decisions by pull request, or withdraws what is proposed when there is nothing to write.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
@@ -95,6 +96,35 @@ func TestDecisionIsBroken(t *testing.T) {
 	d.want(map[string]status.State{"dev": status.Problems})
 	if w.head(w.cp(), "dev") != head || w.open("dev").Commit != proposed {
 		t.Error("something was written")
+	}
+}
+
+// TestStalePlacement: a Choice beside its policy follows a Placement, of whose decisions there is a warning when they are older
+// than the settings want; what they decide counts all the same.
+func TestStalePlacement(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.commitNow("dev", "follow a Placement", map[string]string{
+		"scheduling-policies/hello-choice.yaml": "apiVersion: fairlead.io/v1alpha1\nkind: Choice\nmetadata: {name: hello}\nspec: {policy: hello, by: ocm, placement: shop/hello}\n",
+		model.DecisionFolder + "/ocm.yaml": "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: PlacementDecision\n" +
+			"metadata: {name: hello-decision-1, namespace: shop, labels: {cluster.open-cluster-management.io/placement: hello}}\nstatus: {decisions: [{clusterName: edge}]}\n",
+	})
+	committed := w.now
+	w.more += "scheduling: {stale: 24h}\n"
+	d := w.begin(w.data)
+	for _, test := range []struct {
+		age   time.Duration
+		stale bool
+	}{{time.Hour, false}, {25 * time.Hour, true}} {
+		w.now = committed.Add(test.age)
+		d.cycle()
+		d.want(map[string]status.State{"dev": status.Proposed})
+		if decision := w.decision("dev"); !strings.Contains(decision, "by: ocm\n") || !strings.Contains(decision, "hello-web: [edge]") {
+			t.Fatalf("after %s the decision is\n%s", test.age, decision)
+		}
+		isOfPages := func(p problem.Problem) bool { return p.Warning && p.Pos.File == model.DecisionFolder+"/ocm.yaml" }
+		if slices.ContainsFunc(d.state("dev").Problems, isOfPages) != test.stale {
+			t.Errorf("after %s the problems are %v", test.age, d.state("dev").Problems)
+		}
 	}
 }
 

@@ -62,8 +62,9 @@ type environment struct {
 	claimant      source.Claimant // what it was rendered with last, as it is compared with others
 	hasPlans      bool
 	waveTarget    waveTarget
-	asksForNone   bool   // no pull request asks for a plan of it
-	drifts        string // the drift of its stacks in the last round that read it; see driftsOf
+	asksForNone   bool      // no pull request asks for a plan of it
+	drifts        string    // the drift of its stacks in the last round that read it; see driftsOf
+	nextStale     time.Time // when the decisions of a Placement become too old; zero for never
 	// ephemeral is nil if the environment is there to stay.
 	ephemeral *source.Ephemeral
 }
@@ -109,6 +110,12 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	branch, err := l.source.Branch(ctx, e.name)
+	if err != nil {
+		return err
+	}
+	stale, next := findStalePlacements(e.attempt.rendered.Model, branch, l.options.Settings.Scheduling.Stale, l.roundTime)
+	e.attempt.schedulers, e.nextStale = append(e.attempt.schedulers, stale...), next
 	found, err := l.inventories.Import(ctx, l.source, e.name, e.attempt.rendered.Model)
 	if err != nil {
 		return err

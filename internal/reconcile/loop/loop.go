@@ -130,7 +130,7 @@ type Loop struct {
 	ephemerals   *ephemeralLife
 	schedulers   *scheduler.Desk
 	inventories  *importer.Desk
-	nextAsk      time.Time // when an external scheduler or an inventory is to be asked; zero for never
+	nextAsk      time.Time // when an external scheduler or an inventory is to be asked, or what a Placement decided is old; zero for never
 	wakes        *wakeRequests
 	promoter     *promoter.Promoter
 	orders       promoter.Policy

@@ -44,7 +44,7 @@ func (l *Loop) Explain(ctx context.Context, environment, query string) (explain.
 		if err != nil {
 			return err
 		}
-		o.PlacedSince = source.PlacedSince(branch)
+		o.PlacedSince, o.ChangedLast = source.PlacedSince(branch), source.ChangedLast(branch)
 		answer, err = explain.AnswerQuery(r.Model, query, o)
 		return err
 	})

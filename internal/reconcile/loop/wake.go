@@ -112,8 +112,7 @@ func (l *Loop) pause(ctx context.Context, length time.Duration, last *recall) {
 const shortestPause = time.Second
 
 // nextPollTime returns when to begin a cycle that asks all repositories: as scheduled, when
-// something becomes of an ephemeral environment, when a freeze begins or ends, or when an external scheduler is to be
-// asked.
+// something becomes of an ephemeral environment, when a freeze begins or ends, or as nextAsk says.
 func (l *Loop) nextPollTime() time.Time {
 	next := l.nextPoll
 	for _, at := range []time.Time{l.ephemerals.next, l.orders.NextChange, l.nextAsk} {
@@ -124,8 +123,8 @@ func (l *Loop) nextPollTime() time.Time {
 	return next
 }
 
-// isTimeUp reports, once, whether something becomes of an ephemeral environment now, a freeze begins or ends, or an
-// external scheduler is to be asked.
+// isTimeUp reports, once, whether something becomes of an ephemeral environment now, a freeze begins or ends, or
+// it is the time of nextAsk.
 func (l *Loop) isTimeUp() bool {
 	up := false
 	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.NextChange, &l.nextAsk} {

@@ -66,6 +66,21 @@ func PlacedSince(b Branch) func(at problem.Pos, policy, unit, clusterType string
 	}
 }
 
+// ChangedLast returns what finds the commit that changed a file of a branch last, and its author; the oldest that it looked
+// at if that is older, and "" if it cannot be read. It is nil for a folder, which has no history.
+func ChangedLast(b Branch) func(file string) (commit, author string, at time.Time) {
+	if b.Repo == nil {
+		return nil
+	}
+	return func(file string) (string, string, time.Time) {
+		changed, err := b.Repo.LastChangedBy(b.Head, file, maxPlaced)
+		if err != nil {
+			return "", "", time.Time{}
+		}
+		return changed.ID, changed.Author.Name, changed.When
+	}
+}
+
 func decides(file []byte, policy, unit, clusterType string) bool {
 	documents, err := yamldoc.Parse(file)
 	if err != nil {
