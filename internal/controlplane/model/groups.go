@@ -8,12 +8,15 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
 // Groups divide the cluster types that a policy has chosen, as decision groups of Open Cluster Management do: first those
 // that have a name, then the rest.
 type Groups struct {
 	Named []NamedGroup
+	// Decided are those that a Placement of Open Cluster Management has made, in place of the others; nil for none.
+	Decided []DecidedGroup
 	// Size is the most cluster types of a group, or Percent of all that are chosen, rounded up; no limit if both are 0.
 	Size, Percent int
 }
@@ -57,6 +60,9 @@ func (g *Groups) Divide(chosen []*ClusterType) []DecidedGroup {
 		return nil
 	}
 	left := slices.SortedFunc(slices.Values(chosen), func(a, b *ClusterType) int { return cmp.Compare(a.Name, b.Name) })
+	if g.Decided != nil {
+		return narrowGroups(g.Decided, list.Convert(left, func(t *ClusterType) string { return t.Name }))
+	}
 	size := cmp.Or(g.Size, (g.Percent*len(left)+99)/100, len(left))
 	var all []DecidedGroup
 	for _, group := range append(slices.Clip(g.Named), NamedGroup{}) {
@@ -70,6 +76,25 @@ func (g *Groups) Divide(chosen []*ClusterType) []DecidedGroup {
 		})
 		for part := range slices.Chunk(names, max(size, 1)) {
 			all = append(all, DecidedGroup{group.Name, part})
+		}
+	}
+	return all
+}
+
+// narrowGroups returns groups of some of their cluster types, sorted by name. Those that are in no group are one at the end.
+func narrowGroups(groups []DecidedGroup, types []string) []DecidedGroup {
+	var all []DecidedGroup
+	for _, group := range append(slices.Clip(groups), DecidedGroup{ClusterTypes: types}) {
+		var names []string
+		types = slices.DeleteFunc(slices.Clone(types), func(name string) bool {
+			takes := slices.Contains(group.ClusterTypes, name)
+			if takes {
+				names = append(names, name)
+			}
+			return takes
+		})
+		if names != nil {
+			all = append(all, DecidedGroup{group.Name, names})
 		}
 	}
 	return all

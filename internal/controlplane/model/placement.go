@@ -29,6 +29,8 @@ const (
 	PlacementGroup        = ocm.Group
 	PlacementDecisionKind = "PlacementDecision"
 	PlacementLabel        = PlacementGroup + "/placement"
+	GroupNameLabel        = PlacementGroup + "/decision-group-name"
+	GroupIndexLabel       = PlacementGroup + "/decision-group-index"
 
 	pageInfix = "-decision-"
 )
@@ -133,12 +135,18 @@ func (m *Model) placePolicies(all *placementObjects, problems *problem.List) {
 			continue
 		}
 		placed, choice := *p, *p.Choice
+		var groups []ocm.DecisionGroup
 		if p.Choice.Decider.Evaluated {
 			choice.Names = m.evaluatedTypes(p, all, decided, failed, problems)
+			groups = divideEvaluated(p, all, decided[p.Choice.Decider.Placement], problems)
 		} else {
 			pages := pagesOf(p.Choice.Decider.Placement, all.pages)
 			choice.Decider.Pages = list.Convert(pages, func(page *placementPage) problem.Pos { return page.Pos })
 			choice.Names = m.placedTypes(p, pages, all.clusters, problems)
+			groups = groupPages(pages)
+		}
+		if choice.Groups == nil && len(groups) > 0 {
+			choice.Groups = &Groups{Decided: groupTypes(p, groups, all.clusters, problems)}
 		}
 		choice.Pick = max(len(choice.Names), 1) // none is too few, and not on purpose
 		placed.Choice, m.Policies[i] = &choice, &placed
@@ -175,6 +183,68 @@ func (m *Model) evaluatedTypes(p *Policy, all *placementObjects, decided ocm.Dec
 		problems.Warnf(p.Choice.Pos, p.Subject(), "write spread in the choice of a policy that Fairlead decides", "the Placement %s has a spreadPolicy, on which Open Cluster Management does not act", key)
 	}
 	return m.typesOf(p, setOf(decided[key]), all.clusters, problems)
+}
+
+// divideEvaluated returns the decision groups of a Placement that is decided here; nil if it has none.
+func divideEvaluated(p *Policy, all *placementObjects, selected []string, problems *problem.List) []ocm.DecisionGroup {
+	for _, placement := range all.hub.Placements {
+		if placement.Key() != p.Choice.Decider.Placement {
+			continue
+		}
+		groups, err := all.hub.Divide(placement, selected)
+		if misconfigured, ok := errors.AsType[*ocm.MisconfiguredError](err); ok {
+			problems.Addf(p.Choice.Pos, p.Subject(), misconfigured.Hint, "the Placement %s is not divided into groups: %v", placement.Key(), err)
+		}
+		return groups
+	}
+	return nil
+}
+
+// groupPages returns the decision groups that the labels of PlacementDecisions tell of, in order; nil if all are in the one
+// group without a name that every Placement has.
+func groupPages(pages []*placementPage) []ocm.DecisionGroup {
+	var groups []ocm.DecisionGroup
+	last := ""
+	for i, page := range pages {
+		index := page.Labels[GroupIndexLabel]
+		if i == 0 || index != last {
+			groups, last = append(groups, ocm.DecisionGroup{Name: page.Labels[GroupNameLabel]}), index
+		}
+		group := &groups[len(groups)-1]
+		group.Clusters = append(group.Clusters, page.clusters...)
+	}
+	if len(groups) == 1 && groups[0].Name == "" {
+		return nil
+	}
+	return groups
+}
+
+// groupTypes returns groups of cluster types for groups of clusters. A cluster type with clusters in several named groups is a
+// problem: it gets what is new at once.
+func groupTypes(p *Policy, groups []ocm.DecisionGroup, clusters []*managedCluster, problems *problem.List) []DecidedGroup {
+	typeOf := map[string]string{}
+	for _, c := range clusters {
+		typeOf[c.Name] = c.clusterType
+	}
+	groupOf, all := map[string]string{}, []DecidedGroup{}
+	for _, g := range groups {
+		var types []string
+		for _, cluster := range g.Clusters {
+			name := cmp.Or(typeOf[cluster], cluster)
+			other, known := groupOf[name]
+			switch {
+			case !known:
+				groupOf[name] = g.Name
+				types = append(types, name)
+			case other != g.Name:
+				problems.Addf(p.Choice.Pos, p.Subject(), "split the cluster type, or let one group select all of its clusters",
+					"the Placement %s has clusters of %s in the groups %q and %q: a cluster type is in one", p.Choice.Decider.Placement, name, other, g.Name)
+			}
+		}
+		slices.Sort(types)
+		all = append(all, DecidedGroup{g.Name, types})
+	}
+	return all
 }
 
 // maxPlacementRounds is how often Placements are decided before it is said that cluster types do not settle.

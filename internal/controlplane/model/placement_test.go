@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
@@ -43,6 +46,22 @@ func hub(spec string) string {
 		text += managedCluster(name, []string{"t1", "t2"}[i/2])
 	}
 	return text
+}
+
+// parsePlaced returns the model of a policy that follows the Placement shop/checkout, with more in its choice, and the objects
+// of the folder of decisions.
+func parsePlaced(extra, decisions string) (*model.Model, problem.List) {
+	objects := ""
+	for name, purpose := range map[string]string{"t1": "shop", "t2": "shop", "other": "games"} {
+		objects += "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: " + name + ", labels: {purpose: " + purpose + "}}\nspec: {reconciler: a, namespaceService: a, configType: a}\n"
+	}
+	objects += "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: SchedulingPolicy\nmetadata:\n  name: checkout\n  annotations: {fairlead.io/choose: \"{by: ocm, placement: shop/checkout" + extra + "}\"}\n" +
+		"spec: {deploymentTargetSelector: {labelSelector: {}}, clusterTypeSelector: {labelSelector: {matchLabels: {purpose: shop}}}}\n"
+	layer := func(kind model.LayerKind, prefix, text string) model.Layer {
+		all, decision, _ := strings.Cut(text, "-- checkout.yaml --\n")
+		return model.Layer{Kind: kind, Name: "dev", Prefix: prefix, Files: tree.FromEntries([]tree.Entry{tree.File("all.yaml", []byte(all)), tree.File("checkout.yaml", []byte(decision))})}
+	}
+	return model.Parse("dev", layer(model.Env, "", objects), layer(model.Decisions, model.DecisionFolder, decisions))
 }
 
 // TestPlacement: a policy that follows a Placement picks the cluster types all of whose clusters it has decided on.
@@ -88,17 +107,7 @@ func TestPlacement(t *testing.T) {
 		"spread":                  {", evaluate: here", hub("numberOfClusters: 2, spreadPolicy: {spreadConstraints: []}"), []string{"t1"}, "spreadPolicy"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			objects := ""
-			for name, purpose := range map[string]string{"t1": "shop", "t2": "shop", "other": "games"} {
-				objects += "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: " + name + ", labels: {purpose: " + purpose + "}}\nspec: {reconciler: a, namespaceService: a, configType: a}\n"
-			}
-			objects += "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: SchedulingPolicy\nmetadata:\n  name: checkout\n  annotations: {fairlead.io/choose: \"{by: ocm, placement: shop/checkout" + test.extra + "}\"}\n" +
-				"spec: {deploymentTargetSelector: {labelSelector: {}}, clusterTypeSelector: {labelSelector: {matchLabels: {purpose: shop}}}}\n"
-			layer := func(kind model.LayerKind, prefix, text string) model.Layer {
-				all, decision, _ := strings.Cut(text, "-- checkout.yaml --\n")
-				return model.Layer{Kind: kind, Name: "dev", Prefix: prefix, Files: tree.FromEntries([]tree.Entry{tree.File("all.yaml", []byte(all)), tree.File("checkout.yaml", []byte(decision))})}
-			}
-			m, problems := model.Parse("dev", layer(model.Env, "", objects), layer(model.Decisions, model.DecisionFolder, test.objects))
+			m, problems := parsePlaced(test.extra, test.objects)
 			found := ""
 			for _, p := range problems {
 				if p.Subject == "SchedulingPolicy/checkout" || strings.Contains(p.Subject, "Decision/") {
@@ -120,6 +129,53 @@ func TestPlacement(t *testing.T) {
 			}
 			if !slices.Equal(choice.Names, test.want) || choice.Pick != max(1, len(test.want)) {
 				t.Errorf("it picks %d of %q, want %q", choice.Pick, choice.Names, test.want)
+			}
+		})
+	}
+}
+
+// TestPlacementGroups: the decision groups of a Placement are those of the policy that follows it, unless its choice has its own.
+func TestPlacementGroups(t *testing.T) {
+	strategy := func(groups string) string {
+		return hub("numberOfClusters: 4, decisionStrategy: {groupStrategy: {" + groups + "}}")
+	}
+	grouped := func(page string, index int, name string) string {
+		return strings.Replace(page, `decision-group-index: "0"`, fmt.Sprintf("decision-group-index: %q, cluster.open-cluster-management.io/decision-group-name: %q", fmt.Sprint(index), name), 1)
+	}
+	const canary = "decisionGroups: [{groupName: canary, groupClusterSelector: {labelSelector: {matchLabels: {fairlead.io/cluster-type: t2}}}}]"
+	for name, test := range map[string]struct {
+		extra, objects string
+		want           []model.DecidedGroup
+		problem        string
+	}{
+		"none":          {", evaluate: here", hub("numberOfClusters: 4"), nil, ""},
+		"named":         {", evaluate: here", strategy(canary), []model.DecidedGroup{{Name: "canary", ClusterTypes: []string{"t2"}}, {ClusterTypes: []string{"t1"}}}, ""},
+		"half of all":   {", evaluate: here", strategy("clustersPerDecisionGroup: 50%"), []model.DecidedGroup{{ClusterTypes: []string{"t1"}}, {ClusterTypes: []string{"t2"}}}, ""},
+		"its own":       {", evaluate: here, groups: {size: 5}", strategy(canary), []model.DecidedGroup{{ClusterTypes: []string{"t1", "t2"}}}, ""},
+		"no percentage": {", evaluate: here", strategy("clustersPerDecisionGroup: half"), nil, "no percentage"},
+		"decided elsewhere": {"", grouped(placementPage(1, "t2"), 0, "canary") + grouped(placementPage(2, "t1"), 1, ""),
+			[]model.DecidedGroup{{Name: "canary", ClusterTypes: []string{"t2"}}, {ClusterTypes: []string{"t1"}}}, ""},
+		"two pages of one": {"", placementPage(1, "t2") + placementPage(2, "t1"), nil, ""},
+		"split type": {"", managedCluster("a", "t1") + managedCluster("b", "t1") + grouped(placementPage(1, "a"), 0, "canary") + grouped(placementPage(2, "b", "t2"), 1, ""),
+			[]model.DecidedGroup{{Name: "canary", ClusterTypes: []string{"t1"}}, {ClusterTypes: []string{"t2"}}}, "is in one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, problems := parsePlaced(test.extra, test.objects)
+			found := ""
+			for _, p := range problems {
+				if p.Subject == "SchedulingPolicy/checkout" {
+					found += p.Summary
+				}
+			}
+			if (test.problem == "") != (found == "") || !strings.Contains(found, test.problem) {
+				t.Errorf("the problems are %q, want one of %q", found, test.problem)
+			}
+			var types []*model.ClusterType
+			for _, name := range m.Policies[0].Choice.Names {
+				types = append(types, m.ClusterType(name))
+			}
+			if diff := cmp.Diff(test.want, m.Policies[0].Choice.Groups.Divide(types)); diff != "" {
+				t.Errorf("groups (-want +got):\n%s", diff)
 			}
 		})
 	}

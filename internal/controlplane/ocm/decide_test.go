@@ -30,6 +30,7 @@ type recordedCase struct {
 	Others  [][]string
 	Scores  map[string]map[string]int64
 	Wants   []string
+	Groups  []DecisionGroup
 	Refused bool
 }
 
@@ -104,6 +105,13 @@ func TestRecorded(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.Wants, decided[placementKey]); diff != "" {
 				t.Errorf("decisions (-want +got):\n%s", diff)
+			}
+			groups, err := o.Divide(o.Placements[0], decided[placementKey])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.Groups, groups); diff != "" {
+				t.Errorf("groups (-want +got):\n%s", diff)
 			}
 			for name, want := range c.Scores {
 				s, err := o.newScheduler(o.Placements[0])

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Group is the API group of the objects.
@@ -47,15 +48,29 @@ type placementSpec struct {
 	PrioritizerPolicy prioritizerPolicy `json:"prioritizerPolicy"`
 	SpreadPolicy      json.RawMessage   `json:"spreadPolicy"`
 	Tolerations       []toleration      `json:"tolerations"`
-	DecisionStrategy  json.RawMessage   `json:"decisionStrategy"`
+	DecisionStrategy  decisionStrategy  `json:"decisionStrategy"`
+}
+
+type decisionStrategy struct {
+	GroupStrategy struct {
+		DecisionGroups []struct {
+			GroupName       string          `json:"groupName"`
+			ClusterSelector labelsAndClaims `json:"groupClusterSelector"`
+		} `json:"decisionGroups"`
+		ClustersPerDecisionGroup *intstr.IntOrString `json:"clustersPerDecisionGroup"`
+	} `json:"groupStrategy"`
+}
+
+type labelsAndClaims struct {
+	LabelSelector metav1.LabelSelector `json:"labelSelector"`
+	ClaimSelector struct {
+		MatchExpressions []metav1.LabelSelectorRequirement `json:"matchExpressions"`
+	} `json:"claimSelector"`
 }
 
 type predicate struct {
 	RequiredClusterSelector struct {
-		LabelSelector metav1.LabelSelector `json:"labelSelector"`
-		ClaimSelector struct {
-			MatchExpressions []metav1.LabelSelectorRequirement `json:"matchExpressions"`
-		} `json:"claimSelector"`
+		labelsAndClaims
 		CelSelector struct {
 			CelExpressions []string `json:"celExpressions"`
 		} `json:"celSelector"`

@@ -44,12 +44,9 @@ func (o *Objects) filterClusters(predicates []predicate, clusters []*Cluster) ([
 
 func (o *Objects) newSelector(p *predicate) (s selector, err error) {
 	by := &p.RequiredClusterSelector
-	s.labels, err = metav1.LabelSelectorAsSelector(&by.LabelSelector)
-	if err == nil {
-		s.claims, err = metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: by.ClaimSelector.MatchExpressions})
-	}
+	s, err = by.parse()
 	if err != nil {
-		return s, &MisconfiguredError{fmt.Sprintf("a selector cannot be read: %v", err), ""}
+		return s, err
 	}
 	for _, text := range by.CelSelector.CelExpressions {
 		e, err := expression.Compile(text, map[string]*cel.Type{"managedCluster": cel.DynType}, types.BoolKind, "true or false", o.scoresFunction())
@@ -57,6 +54,17 @@ func (o *Objects) newSelector(p *predicate) (s selector, err error) {
 			return s, &MisconfiguredError{fmt.Sprintf("the expression %q cannot be evaluated here: %v", text, err), "write evaluate: decisions, and commit its PlacementDecisions"}
 		}
 		s.expressions = append(s.expressions, e)
+	}
+	return s, nil
+}
+
+func (l *labelsAndClaims) parse() (s selector, err error) {
+	s.labels, err = metav1.LabelSelectorAsSelector(&l.LabelSelector)
+	if err == nil {
+		s.claims, err = metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: l.ClaimSelector.MatchExpressions})
+	}
+	if err != nil {
+		return s, &MisconfiguredError{fmt.Sprintf("a selector cannot be read: %v", err), ""}
 	}
 	return s, nil
 }

@@ -62,9 +62,9 @@ func (p *Plan) PlacementDecisions(namespace string, clusters map[string][]string
 			for first := true; first || len(decisions) > 0; first = false {
 				n := min(len(decisions), maxDecisions)
 				d := newPlacementDecision(placement, namespace, page, decisions[:n])
-				d.Metadata.Labels[model.PlacementGroup+"/decision-group-index"] = strconv.Itoa(i)
+				d.Metadata.Labels[model.GroupIndexLabel] = strconv.Itoa(i)
 				if group.Name != "" {
-					d.Metadata.Labels[model.PlacementGroup+"/decision-group-name"] = group.Name
+					d.Metadata.Labels[model.GroupNameLabel] = group.Name
 				}
 				all = append(all, d)
 				decisions, page = decisions[n:], page+1

@@ -76,7 +76,7 @@ func listHub(ctx context.Context, client *kubeclient.Client, q kubeclient.Query)
 			return nil, fmt.Errorf("read one of %s: %w", q.Resource, err)
 		}
 		kept := map[string]string{}
-		for _, key := range []string{model.PlacementLabel, model.PlacementGroup + "/decision-group-index", model.PlacementGroup + "/decision-group-name", model.ClusterTypeLabel} {
+		for _, key := range []string{model.PlacementLabel, model.GroupIndexLabel, model.GroupNameLabel, model.ClusterTypeLabel} {
 			if value, there := o.Metadata.Labels[key]; there {
 				kept[key] = value
 			}

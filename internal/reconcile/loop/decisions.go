@@ -89,7 +89,7 @@ func findStalePlacements(m *model.Model, branch source.Branch, limit time.Durati
 		switch due := last.Add(limit); {
 		case last.IsZero():
 		case due.After(now):
-			next = earliest(next, due)
+			next = findEarliest(next, due)
 		default:
 			problems.Warnf(p.Choice.Decider.Pages[0], p.Subject(), "commit what the hub has decided since, or mend what does",
 				"the decisions of the Placement %s are of %s, which is more than %s ago", p.Choice.Decider.Placement, last.UTC().Format("2006-01-02 15:04 UTC"), text.FormatDuration(limit))
@@ -98,8 +98,8 @@ func findStalePlacements(m *model.Model, branch source.Branch, limit time.Durati
 	return problems, next
 }
 
-// earliest returns the earlier of two times, of which the zero one is never.
-func earliest(a, b time.Time) time.Time {
+// findEarliest returns the earlier of two times, of which the zero one is never.
+func findEarliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

@@ -66,9 +66,9 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 		l.promoteCommits(ctx)
 	}
 	l.undone = l.retirement.retireEnvironments(ctx) || l.undone
-	l.nextAsk = earliest(l.schedulers.Next(l.roundTime), l.inventories.Next(l.roundTime))
+	l.nextAsk = findEarliest(l.schedulers.Next(l.roundTime), l.inventories.Next(l.roundTime))
 	for _, e := range all {
-		l.nextAsk = earliest(l.nextAsk, e.nextStale)
+		l.nextAsk = findEarliest(l.nextAsk, e.nextStale)
 	}
 	l.previews.Preview(ctx, l.source, l.orders.Limits)
 	l.remotes.EndReading(complete && ctx.Err() == nil)
