@@ -162,7 +162,6 @@ func (f demoFolder) cloneControlPlane(ctx context.Context) error {
 // demoValue is the first change, for the whole fleet.
 const demoValue = "  GREETING: welcome\n"
 
-// pushChange commits and pushes a change of the base and returns the commit.
 func (f demoFolder) pushChange(ctx context.Context) (string, error) {
 	clone := f.path(demoClone)
 	file, err := os.OpenFile(filepath.Join(clone, "configs", "fleet.yaml"), os.O_APPEND|os.O_WRONLY, 0)

@@ -47,7 +47,6 @@ func addEnvironment(name, environment string) string {
 	return name + "-" + environment
 }
 
-// takenQueue returns the stack of an environment that takes the blueprint.
 func takenQueue(environment string) string {
 	text := "# The blueprint queue of the base, and what differs here.\napiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata:\n  name: queue\nspec:\n  teamName: shop\n  envName: queue-" + environment + "\n"
 	if environment == "prod" {
@@ -91,7 +90,6 @@ func (f demoFolder) pushFiles(ctx context.Context, branch, message, folder strin
 	return f.pushAll(ctx, message, branch)
 }
 
-// pushBlueprint adds the blueprint to the base.
 func (f demoFolder) pushBlueprint(ctx context.Context) error {
 	return f.pushFiles(ctx, "main", "Add the queue", demoChainFolder, map[string]string{})
 }

@@ -283,7 +283,6 @@ func checkNotBare(dir string) error {
 	return usageErrorf("name a checkout of its branch: git clone --branch BRANCH "+dir+" FOLDER", "%s is a bare Git repository, and has no files to compare", dir)
 }
 
-// resolveRevision sets the environment of a revision outside of the base.
 func (s *side) resolveRevision(environments []*model.Environment) {
 	branch := strings.TrimPrefix(strings.TrimPrefix(s.argument, "refs/heads/"), "origin/")
 	if i := strings.IndexAny(branch, "^~"); i >= 0 {

@@ -167,7 +167,6 @@ func (in *input) checkFlags() error {
 	return nil
 }
 
-// selectEnvironments returns the environment of -e, or all, sorted.
 func (in *input) selectEnvironments(ctx context.Context) ([]string, error) {
 	if in.environment != "" && in.options.EnvironmentDir != "" {
 		return []string{in.environment}, nil

@@ -136,7 +136,6 @@ func (i *installCommand) print(objects []byte, err error) error {
 	return err
 }
 
-// writeChart writes a Helm chart to a new folder.
 func (i *installCommand) writeChart(ctx context.Context, name string) error {
 	files, err := deploy.Chart(name)
 	if err != nil {

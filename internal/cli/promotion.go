@@ -185,7 +185,6 @@ func (cc *commandContext) withControlPlaneHint(err error) error {
 	return withLocationHint(err, "--config or --control-plane says where the control plane is")
 }
 
-// openSession opens the control plane for operator actions.
 func (cc *commandContext) openSession(ctx context.Context, who git.Signature) (*actions.Session, error) {
 	o, err := cc.actionOptions(who)
 	if err != nil {

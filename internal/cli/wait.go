@@ -111,7 +111,6 @@ reason and commit are written to it.`,
 	return c
 }
 
-// runWait waits and reports the result to the user and the job.
 func (w *waitCommand) runWait(ctx context.Context, environment, revision string) error {
 	if err := w.locate(); err != nil {
 		return err

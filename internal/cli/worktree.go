@@ -40,7 +40,6 @@ func checkGitProgram(ctx context.Context, who string) error {
 	return nil
 }
 
-// noteUncommitted notes that uncommitted files are not read.
 func (in *input) noteUncommitted(ctx context.Context) {
 	changed, err := runGit(ctx, []string{"GIT_OPTIONAL_LOCKS=0"}, "status", "--porcelain", "--untracked-files=all")
 	if err != nil || changed == "" {

@@ -67,7 +67,6 @@ func (x *expansion) expandParts(m *textManifest, dst []byte) ([]byte, *Mistake) 
 	return dst, nil
 }
 
-// blockText returns the cached text of a block for the same data, or expands it.
 func (x *expansion) blockText(b *blockPart) ([]byte, *Mistake) {
 	scope, shared := b.sharedKey(x.scope)
 	if !shared || x.data.HasChanges() && b.uses.reads&fieldBits["ConfigData"] != 0 {

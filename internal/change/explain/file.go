@@ -92,7 +92,6 @@ func (q *explainer) renderFile(i, j int, u templateSlot) RenderedFile {
 	return m
 }
 
-// expandEarlier expands the templates before u, which may change the data.
 func (q *explainer) expandEarlier(i int, u templateSlot, d *render.Data, scope render.Scope) {
 	for _, earlier := range slotsOf(q.model, q.model.ClusterTypes[i]) {
 		if earlier == u {

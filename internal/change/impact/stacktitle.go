@@ -73,7 +73,6 @@ func fewNames(names []string) string {
 	return someNames(all, printableText)
 }
 
-// countNames returns the name of a single component, or the number of several.
 func countNames(names []string) string {
 	if len(names) > 1 {
 		return text.Count(len(names), "component")

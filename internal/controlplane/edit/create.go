@@ -57,7 +57,6 @@ func (k *Kind) newObject(name string, values Values) (*yaml.Node, error) {
 	return root, nil
 }
 
-// set writes the value of a field into an object.
 func (f Field) set(root *yaml.Node, given []string) error {
 	if len(given) == 0 && f.Default != "" {
 		given = []string{f.Default}
@@ -95,7 +94,6 @@ func (f Field) set(root *yaml.Node, given []string) error {
 	return nil
 }
 
-// selectorNode returns a label selector as Kubernetes writes it.
 func selectorNode(s model.Selector) *yaml.Node {
 	n := newMapping()
 	var expressions []*yaml.Node

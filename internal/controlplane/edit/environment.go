@@ -72,7 +72,6 @@ func CreateEnvironment(base, branch tree.Tree, e NewEnvironment) (EnvironmentFil
 	return made, err
 }
 
-// addOutput makes the output of the environment go to a place of its own.
 func (e NewEnvironment) addOutput(branch tree.Tree, made *EnvironmentFiles) error {
 	all := FindAll(branch, "GitOpsRepo")
 	if len(all) != 1 {

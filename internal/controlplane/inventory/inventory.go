@@ -230,7 +230,6 @@ func Remove(root *yaml.Node, clusters []Change) {
 	}
 }
 
-// copyLabels copies some of the labels of a cluster to its item.
 func copyLabels(item *yaml.Node, keys []string, labels map[string]string) {
 	for _, key := range keys {
 		value, written := labels[key]

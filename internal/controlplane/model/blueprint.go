@@ -181,7 +181,6 @@ func dropReplacedValues(spec *yaml.Node) {
 	}
 }
 
-// itemsOf returns the mappings in a list at a key of a mapping.
 func itemsOf(n *yaml.Node, key string) []*yaml.Node {
 	value := yamldoc.FindValue(n, key)
 	if value == nil || value.Kind != yaml.SequenceNode {

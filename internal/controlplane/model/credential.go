@@ -83,7 +83,6 @@ func (r *reader) readCredential(n *yaml.Node, h header) {
 	r.out.clusters.credentials = append(r.out.clusters.credentials, c)
 }
 
-// digestNodes returns a short digest of the keys and values of nodes.
 func digestNodes(nodes ...*yaml.Node) string {
 	sum := sha256.New()
 	var add func(n *yaml.Node)

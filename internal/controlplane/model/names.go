@@ -28,7 +28,6 @@ func (r *reader) checkRepo(o Object, s repoSpec) {
 	}
 }
 
-// checkEnvironment reports the name of an environment, which is in names of branches.
 func (r *reader) checkEnvironment(o Object) {
 	if err := gitname.CheckBranch(o.Name); err != nil && o.Name != "" && kubename.Check(o.Name) == nil {
 		r.out.problems.Addf(o.Pos, o.Subject(), "the name is a part of names of branches: "+gitname.BranchHint, "%v", err)

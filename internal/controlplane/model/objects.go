@@ -46,7 +46,6 @@ type body[S any] struct {
 	Status     *yaml.Node   `yaml:"status"`
 }
 
-// readObject decodes an object of a kind with spec S.
 func readObject[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object, S, metadataSpec) {
 	var b body[S]
 	d.subject = kind + "/" + nameOf(n)

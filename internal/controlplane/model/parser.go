@@ -438,5 +438,4 @@ func (r *reader) ignoreObject(h header, d *decoder, n *yaml.Node, why string) {
 	r.out.problems.Warnf(d.positionOf(n), h.kind+"/"+nameOf(n), "", "%s %s", h.kind, why)
 }
 
-// sortedKeys returns the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,7 +7,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// appendStep appends a step after its dependencies.
 func (u *unit) appendStep(s Step) {
 	if n := u.countID(s.ID); n > 0 {
 		s.ID += "/" + strconv.Itoa(n+1)

@@ -146,7 +146,6 @@ func (d *decider) measure(plain []Set) {
 	}
 }
 
-// requestsOf returns what a target needs, by resource.
 func (d *decider) requestsOf(target int) []model.Quantity {
 	if d.requests[target] == nil {
 		d.requests[target] = make([]model.Quantity, len(d.resources))

@@ -132,7 +132,6 @@ func (c *cloner) findStack(from string) error {
 	return nil
 }
 
-// findBlueprint returns the blueprint of that name in the base of the environment that gets the copy.
 func (c *cloner) findBlueprint(name string) (*model.Stack, error) {
 	all := c.into.Stacks.Blueprints
 	i, found := model.IndexOf(all, name)

@@ -219,7 +219,6 @@ func (w *layout) replace(p place, value *yaml.Node) error {
 	return nil
 }
 
-// insertPair adds a pair to the end of a mapping.
 func (w *layout) insertPair(m *yaml.Node, key string, value *yaml.Node) error {
 	if isFlow(m) {
 		pair, ok := inlineText(&yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle, Content: mappingOf(key, value).Content}, 0, true)

@@ -164,7 +164,6 @@ func (l laneView) resolveVersion(revision string) (string, lane.History, error) 
 	return h.Version(l.name, commit), h, err
 }
 
-// findCandidate returns the version of a revision, or else the one that the lane waits for.
 func (l laneView) findCandidate(revision string, known *status.Chain) (string, lane.History, error) {
 	if revision == "" {
 		s, _ := findStage(known, l.stage.Name)

@@ -288,7 +288,6 @@ func (d *Session) perform(ctx context.Context, environment string, decide func(v
 	return Result{}, problem.Refusef("try again", "the branch moved while this was written, %d times in a row", maxAttempts)
 }
 
-// writeChange writes a change to the environment's branch, or to that of the base.
 func (d *Session) writeChange(ctx context.Context, v snapshot, c change) (Result, error) {
 	url, branch, head := v.branch.URL, v.branch.Name, v.branch.Head
 	if v.branch.Repo == nil {

@@ -71,7 +71,6 @@ type hubProject struct {
 	} `json:"permissions"`
 }
 
-// hubPath returns an API path of GitHub and Gitea.
 func (r *repository) hubPath(parts ...string) []string {
 	owner, name, _ := strings.Cut(r.path, "/")
 	return append([]string{"repos", owner, name}, parts...)

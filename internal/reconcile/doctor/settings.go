@@ -129,7 +129,6 @@ func (d *examination) environmentNames(found []*model.Environment) []string {
 	return slices.Compact(names)
 }
 
-// checkEnvironment collects an environment's repositories, without workloads.
 func (d *examination) checkEnvironment(ctx context.Context, s *source.Source, parser *model.Parser, name string) {
 	what := "environment " + name
 	input, problems, err := s.ReadAt(ctx, name, source.Revisions{})

@@ -161,7 +161,6 @@ func ownedFiles(whole tree.Tree, folder, environment string) (map[string][]byte,
 	return files, nil
 }
 
-// mergeRemoval merges the pull request as the environment wants it.
 func mergeRemoval(ctx context.Context, o publish.Options, pull forge.Pull, merge publish.Merge) (Cleared, error) {
 	waits := Cleared{Reason: fmt.Sprintf("pull request %d, which removes its output, is to be merged", pull.Number)}
 	merger, ok := o.Forge.(forge.Merger)

@@ -238,7 +238,6 @@ func (c *assignedCount) addCluster(s ledger.Situation, targets wantedTargets, wh
 	c.clusters[s.Cluster.Name()] = known
 }
 
-// addObjects corrects the counts of a known cluster by its objects and the targets in its failure.
 func (c *assignedCount) addObjects(cluster *ledger.Cluster, of map[string]assignedSaid) {
 	if cluster == nil {
 		return

@@ -86,7 +86,6 @@ func newPull(p *forge.Pull) *status.Pull {
 	return pull
 }
 
-// reportEnvironment reports the outcome of an environment to the store, the metrics and the log.
 func (l *Loop) reportEnvironment(ctx context.Context, e *environment, took time.Duration, quiet bool, err error) {
 	r := e.outcome.newReport()
 	r.Name, r.Checked, r.Took = e.name, l.options.Now(), took

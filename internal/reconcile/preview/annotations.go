@@ -63,7 +63,6 @@ func (b targetBranch) listAnnotations(all []environmentPreview) []forge.Annotati
 	return notes
 }
 
-// annotationOf returns false if the problem is not in a file of the branch.
 func (b targetBranch) annotationOf(p problem.Problem) (forge.Annotation, bool) {
 	layer := "base"
 	if !b.base {

@@ -81,7 +81,6 @@ func writePlaces(b *strings.Builder, c schedule.Comparison, left int) int {
 	return left
 }
 
-// diffCommand returns the command that shows the same change.
 func (b targetBranch) diffCommand(before, after string) string {
 	prefix := ""
 	if !b.base {

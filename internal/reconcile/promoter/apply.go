@@ -25,7 +25,6 @@ import (
 // recordByPull is the policy of records that are written by pull request.
 const recordByPull = "pull-request"
 
-// applyDecision applies the decision for an environment.
 func (m *Promoter) applyDecision(ctx context.Context, s *stageState, d promote.Decision) error {
 	switch {
 	case s.branch.Repo == nil || s.stage.External:

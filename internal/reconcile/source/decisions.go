@@ -15,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// addDecisions adds the decisions of the environment, if there are any.
 func (r *reading) addDecisions(files tree.Tree, folder string) {
 	if !files.IsEmpty() {
 		r.addLayer(model.Layer{Kind: model.Decisions, Name: r.env}, files, path.Join(folder, model.DecisionFolder))

@@ -237,7 +237,6 @@ func (s *Source) OutputOf(ctx context.Context, environment string) (*model.GitOp
 	return nil, nil
 }
 
-// parsedName returns the name of the environment that the layers are written for.
 func (i Input) parsedName() string {
 	if i.Ephemeral != nil && i.Ephemeral.From != nil {
 		return i.Ephemeral.From.Name

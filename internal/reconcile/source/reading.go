@@ -86,7 +86,6 @@ func (r *reading) newInput() Input {
 	return Input{Environment: r.env, Layers: r.layers, Commits: r.commits, Ephemeral: r.ephemeral}
 }
 
-// readEnvironment reads the environment's own branch.
 func (r *reading) readEnvironment(ctx context.Context) error {
 	layer := model.Layer{Kind: model.Env, Name: r.env}
 	if r.source.options.EnvironmentDir != "" {

@@ -56,7 +56,6 @@ func (t *translator) addRelease(p part, releases map[string]bool) {
 	t.setTarget("the release "+spec.ReleaseName, spec.TargetNamespace)
 }
 
-// checkRelease reports an invalid or duplicate release.
 func (t *translator) checkRelease(p part, spec helmReleaseSpec, releases map[string]bool) {
 	line := p.RepoURL.Line
 	if p.Helm != nil {

@@ -183,7 +183,6 @@ func (g *generator) positionOf(a argument) (problem.Pos, string) {
 	return g.modules.PositionOf(g.part.field...), g.modules.Subject()
 }
 
-// reportUnknown reports a value without a variable.
 func (g *generator) reportUnknown(a argument, names []string) {
 	pos, subject := g.positionOf(a)
 	switch {

@@ -75,7 +75,6 @@ func (v *values) expression() hclwrite.Tokens {
 	return hclwrite.TokensForObject(all)
 }
 
-// writeChartValues writes the outputs with the values that charts take from the component.
 func (g *generator) writeChartValues(body *hclwrite.Body) {
 	for _, chart := range chartsOf(g.component) {
 		all, sensitive := &values{}, false

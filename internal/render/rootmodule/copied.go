@@ -168,7 +168,6 @@ func (g *generator) addOutputs(content *rootContent) {
 	g.addFile(outputsFile, func(body *hclwrite.Body) { g.appendOutputs(body, missing) })
 }
 
-// findSensitive finds which outputs the module marks as sensitive in a folder of the root module.
 func (g *generator) findSensitive(folder string, outputs []model.StackOutput) {
 	files, err := tree.FromFiles(g.files)
 	if err != nil { // it is reported when all files are there

@@ -226,7 +226,6 @@ func (r *renderer) warnOfApproval(s *stack.Stack) {
 	r.problems.Warnf(pos, s.Subject(), tfobject.VersionHint, "no plan of the components %s can be approved: a module of each has no version", text.Join(names, " and "))
 }
 
-// renderComponent adds the files of a component, with its objects in a folder.
 func (r *renderer) renderComponent(folder string, c *stack.Component) {
 	objects := path.Join(folder, objectsName)
 	var health []kubeobject.HealthExpr

@@ -117,7 +117,6 @@ func (s Source) newGrid(environment string) mapGrid {
 	return g
 }
 
-// set sets a cell, if the map has it.
 func (g mapGrid) set(clusterType, target string, letter byte) {
 	i, hasType := slices.BinarySearch(g.types, clusterType)
 	j, hasTarget := slices.BinarySearch(g.targets, target)

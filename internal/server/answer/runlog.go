@@ -39,7 +39,6 @@ type StackSpan struct {
 	ledger.Span
 }
 
-// componentObject returns the object that a component is made of, as clusters report it.
 func componentObject(k stackview.Known, c stackfiles.ComponentSummary) string {
 	kind := "Terraform"
 	if c.Plan == "" {

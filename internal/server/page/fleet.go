@@ -79,7 +79,6 @@ func ParseFleetFilter(query url.Values) answer.FleetFilter {
 	return f
 }
 
-// addressOf returns the address of the fleet as a filter asks for it, from the root of the site.
 func addressOf(f answer.FleetFilter) string {
 	query := url.Values{}
 	set := func(name, value string) {

@@ -40,7 +40,6 @@ func (f Frame) listLinks(all []pageLink, here string) (links []navLink) {
 // nowhere is the address of a page that no page in the head leads to.
 const nowhere = "/"
 
-// findHere returns the address of the page in the head that a path belongs to.
 func findHere(path string) string {
 	here := strings.SplitN(strings.TrimPrefix(path, "/"), "/", 2)[0]
 	here, _, _ = strings.Cut(here, "?")

@@ -34,13 +34,11 @@ func (v Stacks) Pager() pager {
 	return newListPager("stacks", v.Page, v.Found, url.Values{"q": {v.Filter.Text}, "env": {v.Filter.Environment}, "state": {v.Filter.State}})
 }
 
-// stackPath returns the address of the page of a stack, from the root of the site.
 func stackPath(environment, stack string) string {
 	team, name := splitStack(stack)
 	return "stacks/" + team + "/" + name + "?" + url.Values{"env": {environment}}.Encode()
 }
 
-// splitStack returns the two parts of the name of a stack, each as a part of a path.
 func splitStack(stack string) (team, name string) {
 	team, name, _ = strings.Cut(stack, "/")
 	return url.PathEscape(team), url.PathEscape(name)

@@ -187,7 +187,6 @@ func (p Problems) Pager() pager {
 	return newListPager("problems", p.Page, p.Found, url.Values{"q": {p.Filter.Text}, "env": {p.Filter.Environment}, "kind": {p.Filter.Kind}})
 }
 
-// newListPager returns the way to other pages of a list that was asked for with parameters.
 func newListPager(name string, page, total int, asked url.Values) pager {
 	maps.DeleteFunc(asked, func(_ string, values []string) bool { return values[0] == "" })
 	return newPager(page, answer.ListRows, total, name, func(page int) string {

@@ -85,7 +85,6 @@ func NewTimeline(lanes []Lane, span time.Duration) Timeline {
 	return t
 }
 
-// newBar returns where a mark is, and whether any of it is within the timeline.
 func (t Timeline) newBar(m Mark, y int) (Bar, bool) {
 	to := m.To
 	if to.IsZero() || to.After(t.To) {

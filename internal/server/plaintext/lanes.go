@@ -41,7 +41,6 @@ func countLaneCommits(r lane.Report) string {
 	return said + "\n"
 }
 
-// formatLanePositions returns a line for each reported lane.
 func formatLanePositions(c status.Chain) string {
 	var b strings.Builder
 	for _, name := range status.LaneNames(c) {

@@ -32,7 +32,6 @@ func (s *site) serveCommit(w http.ResponseWriter, r *http.Request) {
 	s.servePage(w, r)
 }
 
-// serveForm answers with another form of the answer of a path.
 func (s *site) serveForm(w http.ResponseWriter, r *http.Request, path, extension string) {
 	state, _ := s.options.Store.Version()
 	p, err := s.loadOnce(extension+" "+path+"?"+r.URL.RawQuery, state, func() (rendered, error) {

@@ -104,7 +104,6 @@ func (r *pageRow) describeQuery() []param {
 	return query
 }
 
-// describeAll returns all operations, by their methods and paths.
 func describeAll() map[string]operation {
 	all := map[string]operation{}
 	for _, r := range newSite(Options{}).rows {
@@ -121,7 +120,6 @@ type woken struct {
 	Message string `json:"message"`
 }
 
-// describeDaemon returns the operations about the daemon itself.
 func describeDaemon() map[string]operation {
 	text := []string{"text/plain"}
 	return map[string]operation{

@@ -75,7 +75,6 @@ func newEnvironmentFilter(q request) answer.EnvironmentFilter {
 	return answer.EnvironmentFilter{Text: q.text(), State: q.query.Get("state")}
 }
 
-// readPage returns the number of the page of a list that is asked for.
 func readPage(query url.Values) int {
 	number, _ := strconv.Atoi(query.Get("page")) // another text is the first page
 	return number

@@ -11,7 +11,6 @@ import (
 // fleetQuestions are below this path.
 const fleetQuestions = "/api/v1/fleet/"
 
-// fleetRoutes returns a route for each question about the fleet, and that of Kalypso.
 func (s *site) fleetRoutes() []route {
 	all := []route{{http.MethodPost, "/deployment_state", http.HandlerFunc(s.serveDeploymentState)}}
 	for _, name := range fleetview.Names() {
@@ -41,7 +40,6 @@ func (s *site) refuseWithoutLedger(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"the daemon has no ledger", "write where its secret is into its settings, as ledger: {secret: {file: ledger-secret}}"})
 }
 
-// refuseQuestion answers a question that has no answer.
 func (s *site) refuseQuestion(w http.ResponseWriter, r *http.Request, err error) {
 	var unknown *fleetview.UnknownError
 	var unclear *fleetview.QueryError

@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// readMap returns the map that the parameters of an address ask for.
 func readMap(src answer.Source, query url.Values) (answer.FleetMap, bool) {
 	pull, err := strconv.Atoi(query.Get("pull"))
 	if query.Has("pull") && (err != nil || pull <= 0) {

@@ -176,7 +176,6 @@ func stillMade() found {
 	return failWith(http.StatusAccepted, "the past is rendered again, which takes a while", fmt.Sprintf("ask again in %d s; the page does so by itself", pastAgain))
 }
 
-// makePast answers a question about the past.
 func (s *site) makePast(ctx context.Context, src answer.Source, q request, from, to history.Place) found {
 	switch q.row.path {
 	case explainPath:

@@ -183,7 +183,6 @@ func (s *site) writePage(w http.ResponseWriter, r *http.Request, code int, of an
 	s.writePacked(w, r, code, htmlText, body, nil)
 }
 
-// serveSignIn leads to where people sign in.
 func (s *site) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	address, err := s.options.People.Keeper.Begin(w, r, r.URL.Query().Get("from"))
 	if err != nil {

@@ -181,7 +181,6 @@ func byState(words []string) param {
 	return param{name: "state", about: "Only those in this state: a word that the page shows, or one of urgency.", values: all}
 }
 
-// fleetFilters are the parameters that select assignments.
 func fleetFilters() []param {
 	return []param{
 		{name: "q", about: "Only assignments with this text in the name of the workload, the target or the cluster type."}, inEnvironment,
@@ -206,7 +205,6 @@ func (s *site) newRows() []pageRow {
 	return slices.Concat(s.newEnvironmentRows(), s.newCommitRows(), s.newFleetRows(), s.newClusterRows(), s.newQuestionRows())
 }
 
-// newEnvironmentRows returns the overview and the pages about environments.
 func (s *site) newEnvironmentRows() []pageRow {
 	return []pageRow{
 		{
@@ -242,7 +240,6 @@ func (s *site) newEnvironmentRows() []pageRow {
 	}
 }
 
-// newCommitRows returns the pages about commits, problems and the daemon.
 func (s *site) newCommitRows() []pageRow {
 	return []pageRow{
 		{
@@ -340,7 +337,6 @@ func (s *site) newFleetRows() []pageRow {
 	}
 }
 
-// newClusterRows returns the pages about cluster types, clusters and stacks.
 func (s *site) newClusterRows() []pageRow {
 	return []pageRow{
 		{

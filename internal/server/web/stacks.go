@@ -102,7 +102,6 @@ func (s *site) readStackReports(src answer.Source) map[answer.StackObject][]stac
 	return known
 }
 
-// addStackSpans adds to a source what clusters have reported of the components of a stack.
 func (s *site) addStackSpans(ctx context.Context, src answer.Source, q request) answer.Source {
 	if !src.Ledger || src.LedgerFails {
 		return src

@@ -25,7 +25,6 @@ func readView(r *http.Request) page.View {
 	return page.ParseView(c.Value)
 }
 
-// serveStyleGuide answers with the style guide, which has no answer in the API.
 func (s *site) serveStyleGuide(w http.ResponseWriter, r *http.Request) {
 	frame := s.newFrame(s.readState(), r.URL.EscapedPath(), readView(r))
 	kept, err := page.Render(frame, page.StyleGuide{})
