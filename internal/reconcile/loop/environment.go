@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -392,6 +393,9 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	}
 	if part.waits != "" {
 		result.Reason = part.waits
+	}
+	if part.newer != "" {
+		result.Reason = strings.TrimPrefix(result.Reason+"; "+part.newer, "; ")
 	}
 	e.waitsForForge = result.Again
 	if result.Pull != nil && !result.Report.IsEmpty() {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -42,6 +44,7 @@ type waveOutput struct {
 	waits                  string
 	isUnknown, isUndecided bool
 	advance                string // its id; "" for none
+	newer                  string // which inputs wait; "" for none
 	asksGates              bool   // see promoter.Environment
 	// isBack means that it goes back, which passes freezes, and isBegun that an advance is under way, which passes some.
 	isBack, isBegun bool
@@ -229,6 +232,10 @@ func (l waveDivider) resumeAdvance(ctx context.Context, e *environment, r source
 		target, err := l.renderTarget(ctx, e, written)
 		if err != nil {
 			return nil, err
+		}
+		if o.rendered.ID() != target.rendered.ID() {
+			layers := list.Convert(listMissing(newest, written.From), func(in publish.Input) string { return in.Layer })
+			o.newer = "what is newer of " + text.Join(layers, " and ") + " waits for the last wave"
 		}
 		o.rendered, o.inputs = target.rendered, target.inputs
 	}

@@ -261,6 +261,9 @@ func TestWaveConfig(t *testing.T) {
 	w.level("debug", "warning")
 	w.settle()
 	target := w.written().Tree
+	if reason := w.d.state("dev").Reason; !strings.Contains(reason, "what is newer of dev waits for the last wave") {
+		t.Errorf("dev is %q", reason)
+	}
 	w.ready("cloud")
 	w.settle()
 	w.d.pass(time.Hour)
