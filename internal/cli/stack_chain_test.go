@@ -155,6 +155,24 @@ func (c *stackChain) run() {
 	})
 }
 
+// restartOften has one daemon after the other, each of which ends in the middle of its work and lives a little longer than
+// the one before, until the returned function is called.
+func (c *stackChain) restartOften() (stop func()) {
+	ended := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		for life := 500 * time.Millisecond; ; life += 500 * time.Millisecond {
+			select {
+			case <-ended:
+				return
+			case <-time.After(life):
+				c.restart()
+			}
+		}
+	})
+	return func() { close(ended); running.Wait() }
+}
+
 // git runs git in the clone of the control plane.
 func (c *stackChain) git(args ...string) {
 	c.Helper()
@@ -286,10 +304,11 @@ func (c *stackChain) files(branch string) map[string]string {
 }
 
 // TestStackChain: a change of a blueprint and of its module goes from dev to prod, each with a plan and an approval
-// of its own, and is planned in an environment once it is applied in the one before.
+// of its own, and is planned in an environment once it is applied in the one before, however often the daemon ends.
 func TestStackChain(t *testing.T) {
 	t.Parallel()
 	c := startStackChain(t)
+	defer c.restartOften()()
 	for _, e := range demoEnvironments {
 		c.approve(e)
 	}
