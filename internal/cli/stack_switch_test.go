@@ -68,10 +68,11 @@ func (c *stackChain) approveByHand(environment, component string) {
 
 // TestStackChainSwitch: a commit of the base switches from blue to green, in dev and then in prod, each with a plan of
 // what reads the colour. A rollback takes prod back, and a revert of the commit dev; neither needs blue to be made again. Then
-// prod is cloned to a new environment, with states of its own.
+// prod is cloned to a new environment, with states of its own. The daemon ends often.
 func TestStackChainSwitch(t *testing.T) {
 	t.Parallel()
 	c := startStacks(t, switchFiles("blue"), switchStacks, "dev", "prod")
+	defer c.restartOften()()
 	for _, e := range []string{"dev", "prod"} {
 		c.approvePlan(e, "shop/"+e+"/dns")
 	}
