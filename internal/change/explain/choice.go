@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,8 @@ type Choice struct {
 	Scores   []schedule.Score `json:"scores,omitempty" yaml:"scores,omitempty"`
 	Next     []Candidate      `json:"next,omitempty" yaml:"next,omitempty"`
 	Usage    []string         `json:"usage,omitempty" yaml:"usage,omitempty"` // of the cluster type: "cpu 14 of 16"
+	// Capacity is what ConfigMaps say of the cluster type, where several say something of one resource: the last counts.
+	Capacity []Capacity `json:"capacity,omitempty" yaml:"capacity,omitempty"`
 	// Unlimited are requested resources without a capacity on the cluster type.
 	Unlimited []string `json:"unlimited,omitempty" yaml:"unlimited,omitempty"`
 }
@@ -42,6 +45,14 @@ type Followed struct {
 	Commit    string      `json:"commit,omitempty" yaml:"commit,omitempty"`
 	Author    string      `json:"author,omitempty" yaml:"author,omitempty"`
 	At        time.Time   `json:"at,omitzero" yaml:"at,omitempty"`
+}
+
+// Capacity is how much of a resource one ConfigMap says there is.
+type Capacity struct {
+	Resource string `json:"resource" yaml:"resource"`
+	Amount   string `json:"amount" yaml:"amount"`
+	By       Object `json:"by" yaml:"by"`
+	Counts   bool   `json:"counts" yaml:"counts"`
 }
 
 // Candidate is a cluster type with its score.
@@ -80,6 +91,7 @@ func (q *explainer) explainChoices(i, j int) []Choice {
 			limited[usage.Resource] = true
 			c.Usage = append(c.Usage, usage.String())
 		}
+		c.Capacity = findDisputed(q.model, q.model.ClusterTypes[i])
 		for name := range q.model.RequestsOf(a.Target) {
 			if !limited[name] && name != model.Assignments {
 				c.Unlimited = append(c.Unlimited, name)
@@ -100,6 +112,26 @@ func findPlaced(q *explainer, at problem.Pos, u *schedule.Unit, clusterType int)
 		return nil
 	}
 	return &Placed{commit, since}
+}
+
+func findDisputed(m *model.Model, c *model.ClusterType) []Capacity {
+	given := map[string][]Capacity{}
+	for _, measures := range m.Measures {
+		if !measures.Capacity || !measures.Selects.Matches(c.Labels) {
+			continue
+		}
+		for name, amount := range measures.Amounts {
+			given[name] = append(given[name], Capacity{Resource: name, Amount: amount.String(), By: objectOf(measures)})
+		}
+	}
+	var all []Capacity
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if of := given[name]; len(of) > 1 {
+			of[len(of)-1].Counts = true
+			all = append(all, of...)
+		}
+	}
+	return all
 }
 
 func findFollowed(q *explainer, d model.Decider) *Followed {
@@ -159,6 +191,13 @@ func (c Choice) tableRows() [][]any {
 	}
 	if c.Usage != nil {
 		rows = append(rows, []any{"usage", strings.Join(c.Usage, ", ")})
+	}
+	for _, given := range c.Capacity {
+		counts := "replaced"
+		if given.Counts {
+			counts = "wins"
+		}
+		rows = append(rows, []any{"capacity", fmt.Sprintf("%s %s, %s: %s", given.Resource, given.Amount, given.By.subject(), counts), given.By.At})
 	}
 	if c.Unlimited != nil {
 		rows = append(rows, []any{"no limit", nameList(c.Unlimited, maxNames)})

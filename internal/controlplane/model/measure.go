@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -58,6 +59,11 @@ func (r *reader) readMeasures(o Object, data map[string]locatedText) *Measures {
 	}
 	if o.Labels[platformConfigLabel] == "true" || strings.HasPrefix(o.Name, appConfigPrefix) {
 		problems.Addf(o.Pos, o.Subject(), "split it into two", "a ConfigMap with platform values cannot have capacity or requests too")
+	}
+	if at := o.Annotations[MeasuredAnnotation]; at != "" {
+		if _, err := time.Parse(time.RFC3339, at); err != nil {
+			problems.Warnf(o.Pos, o.Subject(), "write it as 2026-12-24T08:00:00Z", "the annotation %s cannot be %q", MeasuredAnnotation, text.Shorten(at, maxShown))
+		}
 	}
 	if len(data) > maxResources {
 		problems.Addf(o.Pos, o.Subject(), "", "the ConfigMap has %d resources, and %d is the limit", len(data), maxResources)
