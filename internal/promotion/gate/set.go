@@ -31,6 +31,12 @@ func CompileStage(s model.Stage) (gates, proof Set, problems problem.List) {
 	}
 	proof, more := newSet("proof", s.Proof, keys)
 	problems = append(problems, more...)
+	for _, spec := range s.Proof {
+		g, _ := New(spec)
+		if a, ok := g.(approvalGate); ok && a.distinct {
+			problems = append(problems, spec.Problem("name people with by, or write the gate in gates", "the gate approval of a proof cannot be distinct: whose commits came is known before they are promoted, and not afterwards"))
+		}
+	}
 	for _, spec := range slices.Concat(s.Gates, s.Proof) {
 		g, _ := New(spec)
 		if h, ok := g.(httpGate); ok && strings.Contains(h.spec.URL, wavePlaceholder) {

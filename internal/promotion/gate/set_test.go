@@ -206,3 +206,16 @@ func TestGatesOfWaves(t *testing.T) {
 		t.Error("a status, which names no cluster type, counts in a wave, or not outside of one")
 	}
 }
+
+// TestDistinctProof: authors are known before their commits are promoted, so that they are asked for in gates only.
+func TestDistinctProof(t *testing.T) {
+	specs := stage(t, "- approval: {distinct: true}\n").Gates
+	for name, test := range map[string]struct {
+		stage    model.Stage
+		problems int
+	}{"gates": {model.Stage{Name: "dev", Gates: specs}, 0}, "proof": {model.Stage{Name: "dev", Proof: specs}, 1}} {
+		if _, _, problems := CompileStage(test.stage); len(problems) != test.problems {
+			t.Errorf("in %s the problems are %v", name, problems)
+		}
+	}
+}
