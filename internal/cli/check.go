@@ -109,6 +109,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	}
 	k.input.noteAhead(ctx, func(base string) string { return "check it with --base " + base })
 	var models []*model.Model
+	var rendered []source.Rendered
 	all, followUps := problemSet{}, problemSet{}
 	report := checkReport{Environments: []checkedEnvironment{}}
 	if unread != nil {
@@ -130,7 +131,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		all.add(name, e.Problems)
 		followUps.add(name, e.FollowUps)
 		report.Environments = append(report.Environments, newCheckedEnvironment(e))
-		models = append(models, e.Model)
+		models, rendered = append(models, e.Model), append(rendered, e)
 		return nil
 	})
 	if err != nil {
@@ -155,7 +156,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		}
 		report.Promotion = &chain
 	}
-	report.Followed = listFollowed(models)
+	report.Followed = listFollowed(rendered)
 	list := all.list().Sorted()
 	report.FollowUps = len(followUps)
 	report.Problems = []display.EnvironmentProblem{}

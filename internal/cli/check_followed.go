@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
@@ -19,18 +20,18 @@ type checkedFollowed struct {
 }
 
 // listFollowed returns each followed thing once, by subject.
-func listFollowed(models []*model.Model) []checkedFollowed {
+func listFollowed(rendered []source.Rendered) []checkedFollowed {
 	var all []checkedFollowed
 	places := map[model.Followed]int{}
-	for _, m := range models {
-		for _, f := range m.Followed() {
+	for _, r := range rendered {
+		for _, f := range r.Followed() {
 			i, known := places[f]
 			if !known {
 				i = len(all)
 				places[f] = i
 				all = append(all, checkedFollowed{Followed: f, Remedy: remedy(f)})
 			}
-			all[i].Environments = append(all[i].Environments, m.Environment)
+			all[i].Environments = append(all[i].Environments, r.Environment)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b checkedFollowed) int { return strings.Compare(a.Subject, b.Subject) })
@@ -40,7 +41,7 @@ func listFollowed(models []*model.Model) []checkedFollowed {
 func remedy(f model.Followed) string {
 	switch {
 	case f.IsRegistration:
-		return "write the Workload objects in the base: they are promoted there"
+		return "fairlead versions adopt has its versions promoted"
 	case f.Key == "version":
 		return "write one version, as 1.2.3"
 	case f.Repo == "" || f.Key != "branch":

@@ -40,6 +40,7 @@ var commands = []func(*app) *cobra.Command{
 	newSimulate,
 	newWait,
 	newPromote,
+	newVersions,
 	newApprove,
 	newApprovePlan,
 	newHold,

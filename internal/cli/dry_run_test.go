@@ -48,6 +48,8 @@ var advancing = []string{
 	"set -e dev config/20-environment EXTRA=1 --control-plane $CP", "serve --once --config $SETTINGS", "pr merge dev --repo $OUT",
 }
 
+var registering = []string{"create registration shop --repo $FOLDERS --path ./shop --control-plane $CP"}
+
 // choosing has a policy choose.
 const choosing = `set policy/hello -e dev annotations.fairlead.io/choose={"pick":1} --control-plane $CP`
 
@@ -76,6 +78,8 @@ var dryRuns = []dryRun{
 	{"waves back", advancing, "waves back dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"waves replace", append(slices.Clone(advancing), "set -e dev config/20-environment EXTRA=2 --control-plane $CP"), "waves replace dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"waves retry", append(slices.Clone(advancing), "waves skip dev first --reason why --config $SETTINGS"), "waves retry dev --reason why --config $SETTINGS", "commit to dev of "},
+	{"versions adopt", registering, "versions adopt --control-plane $CP", "commit to main of "},
+	{"versions cut", append(slices.Clone(registering), "versions adopt --control-plane $CP"), "versions cut shop --reason why --control-plane $CP", "commit to releases/shop of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP --pull-request", "commit to fairlead/change/hold/dev of "},

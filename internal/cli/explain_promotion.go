@@ -87,7 +87,7 @@ func (e *promotionExplainer) run(ctx context.Context, environment string) error 
 		value, said = explainedStage{stage, report}, "\n"+plaintext.FormatLanes(*report, e.app.stdout)
 	}
 	return e.app.printValue(value, []string{stage.Environment}, func() string {
-		text := plaintext.FormatStage(stage, e.now(), e.app.stdout) + said + plaintext.FormatHint(chain)
+		text := plaintext.FormatStage(stage, e.now(), e.app.stdout) + formatReleases(stage) + said + plaintext.FormatHint(chain)
 		return text + e.commandNote(strings.Contains(text, "fairlead "))
 	})
 }
@@ -114,4 +114,12 @@ func (e *promotionExplainer) explainLanes(ctx context.Context, reader chainReade
 		return nil, problem.Refusef("update the daemon, or leave out --url: --config FILE reads with the settings", "the daemon at %s does not say what lanes would change: it is not a daemon of this version", e.daemonURL)
 	}
 	return nil, nil
+}
+
+func formatReleases(stage status.Stage) string {
+	lines := plaintext.FormatReleases(stage)
+	if lines == "" {
+		return ""
+	}
+	return lines + "\n"
 }

@@ -141,7 +141,7 @@ func findSubject(base source.Base, commit string) (id, subject string, err error
 // recordState is what a branch says of the base of its environment.
 type recordState struct {
 	commit  string     // of the environment, or of the lane
-	written [2]tree.ID // the record and the file of the lanes; zero if one lane is wanted
+	written [2]tree.ID // the record and the file of the lanes; the release, if one lane is wanted
 }
 
 func (h *historyCommand) readState(b source.Branch, head string) (state recordState, err error) {
@@ -151,7 +151,12 @@ func (h *historyCommand) readState(b source.Branch, head string) (state recordSt
 	}
 	if h.lane != "" {
 		lanes, err := b.LanesAt(head)
+		if err != nil {
+			return state, err
+		}
 		state.commit = cmp.Or(lanes[h.lane], state.commit)
+		pins, _, err := b.Repo.FindEntry(head, model.PinsFile(b.Folder, h.lane))
+		state.written[0] = pins.ID
 		return state, err
 	}
 	for i, file := range []string{b.Record, source.LanesFile(b.Folder)} {

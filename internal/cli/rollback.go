@@ -89,6 +89,12 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 	if err != nil {
 		return r.wait.context.printResult(r.result, err)
 	}
+	if r.result.Base.Platform == "" && r.result.To != "" {
+		if r.mergeOutput || r.waitAfter {
+			r.result.Notes = append(r.result.Notes, fmt.Sprintf("--merge and --wait follow commits of the base only; fairlead explain promotion %s tells how far the release is", environment))
+		}
+		return r.wait.context.finishAction(ctx)(r.result, nil)
+	}
 	if r.wait.context.propose {
 		r.compareOutput(ctx)
 		return r.wait.context.printResult(r.result, nil)

@@ -28,6 +28,7 @@ var OwnKinds = []KindInfo{
 	{"ClusterModules", ClusterModulesSpec{}},
 	{DecisionKind, decisionSpec{}},
 	{"Ephemeral", ephemeralSpec{}},
+	{"Feed", feedSpec{}},
 	{"Freeze", freezeSpec{}},
 	{"Hold", holdSpec{}},
 	{HoldReleaseKind, holdReleaseSpec{}},
@@ -35,6 +36,7 @@ var OwnKinds = []KindInfo{
 	{"PlanApproval", PlanApprovalSpec{}},
 	{"PlanRequest", PlanRequestSpec{}},
 	{"Promotion", promotionSpec{}},
+	{ReleaseKind, releaseSpec{}},
 	{"StackSettings", StackSettingsSpec{}},
 	{WaveDecisionKind, waveDecisionSpec{}},
 }
@@ -210,44 +212,6 @@ type Ephemeral struct {
 	Stacks       []string // that it has copies of, as "team/environment"
 }
 
-// Progress is what people have written about promotion. It is no part of a [Model]: it
-// decides when a commit is rendered, and not the content.
-type Progress struct {
-	Promotions   []*Promotion
-	Freezes      []*Freeze
-	Holds        []*Hold // of whole environments
-	LaneHolds    []*Hold
-	Approvals    []*Approval
-	Ephemerals   []*Ephemeral
-	HoldReleases []*HoldRelease
-	Keys         []*ClusterKey
-	Lanes        []*LaneRecord
-	Waves        []*WaveDecision
-	Clusters     []*ListedCluster // see ListClusters
-	// ClosedLists are the ClusterLists, as "Kind/name", that say that only listed clusters count.
-	ClosedLists []string
-	Problems    problem.List
-}
-
-func (p *Progress) add(o *Progress) {
-	p.Promotions = append(p.Promotions, o.Promotions...)
-	p.Freezes = append(p.Freezes, o.Freezes...)
-	p.Holds = append(p.Holds, o.Holds...)
-	p.LaneHolds = append(p.LaneHolds, o.LaneHolds...)
-	p.Approvals = append(p.Approvals, o.Approvals...)
-	p.Ephemerals = append(p.Ephemerals, o.Ephemerals...)
-	p.HoldReleases = append(p.HoldReleases, o.HoldReleases...)
-	p.Keys = append(p.Keys, o.Keys...)
-	p.Lanes = append(p.Lanes, o.Lanes...)
-	p.Waves = append(p.Waves, o.Waves...)
-	p.Clusters = append(p.Clusters, o.Clusters...)
-	p.ClosedLists = append(p.ClosedLists, o.ClosedLists...)
-	p.Problems = append(p.Problems, o.Problems...)
-}
-
-// Progress reads the objects of a layer that are about promotion.
-func (p *Parser) Progress(env string, l Layer) *Progress { return &p.readLayer(env, l).progress }
-
 // readOwn reads an object of one of the OwnKinds. Its problems stop promotions, and not
 // what is rendered; those of kinds that are about stacks do the opposite.
 func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
@@ -295,6 +259,10 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		}
 		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), s.Lane, s.Wave, string(s.Removals), s.Reason})
 	case HoldReleaseKind, earlierHoldRelease:
+		if h.kind == ReleaseKind && yamldoc.FindValue(n, "spec", "lane") != nil {
+			p.Releases = append(p.Releases, readRelease(r, n, d))
+			break
+		}
 		o, s, _ := readObject[holdReleaseSpec](r, n, h.kind, d)
 		if h.kind == earlierHoldRelease {
 			d.problems.Warnf(d.positionOf(n), d.subject, "write kind: "+HoldReleaseKind, "kind "+earlierHoldRelease+" is the earlier name of "+HoldReleaseKind)
@@ -319,6 +287,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		p.Waves = append(p.Waves, readWaveDecision(r, n, d))
 	case "ClusterList":
 		p.Clusters = append(p.Clusters, r.readClusterList(n, h.kind, d)...)
+	case "Feed":
+		p.Feeds = append(p.Feeds, readFeed(r, n, d))
 	case "Ephemeral":
 		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
 		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes), s.Stacks})

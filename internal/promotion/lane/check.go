@@ -42,7 +42,6 @@ type checker struct {
 	problems problem.List
 }
 
-// checkFolder checks a folder that is depth parts deep, with the patterns that may match what is in it.
 func (c *checker) checkFolder(folder string, depth int, files tree.Tree, patterns []*pattern) {
 	for _, e := range files.Entries() {
 		at := path.Join(folder, e.Name)

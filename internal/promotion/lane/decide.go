@@ -350,7 +350,6 @@ func (d *decider) joinLanes() {
 	}
 }
 
-// findObstacle returns a commit that a lane would get which changes another lane that would not get it.
 func (d *decider) findObstacle(m *move, find func(string) *move) (commit, lane string) {
 	for _, s := range d.History.stepsBetween(m.Lane, m.Current, m.Candidate) {
 		for _, name := range s.Lanes {

@@ -109,7 +109,6 @@ func (h History) JoinedLanes(lane, from, to string) map[string]string {
 	return joined
 }
 
-// stepsBetween returns the steps of a lane that are newer than a version and not newer than another one, newest first.
 func (h History) stepsBetween(lane, from, to string) []Step {
 	var found []Step
 	for i := h.index[to]; i < h.index[from]; i++ {

@@ -121,7 +121,6 @@ func matchParts(patterns, parts []string) bool {
 	return true
 }
 
-// mayHold reports whether a folder that belongs to no lane may hold files that do.
 func (p Partition) mayHold(folder string) bool {
 	if folder == "" {
 		return true

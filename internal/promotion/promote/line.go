@@ -1,10 +1,33 @@
 package promote
 
-// Line is the commits that are promoted, in their order: those of the base's branch.
+import (
+	"cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+)
+
+// Line is the commits that are promoted, in their order: those of the base's branch, or the releases of a lane.
 type Line struct {
 	commits   []string // newest first
 	positions map[string]position
+	origin    string // "" for the base's branch
+	name      func(commit string) string
 }
+
+// Named returns the line of another branch, whose commits have names.
+func (l Line) Named(origin string, name func(commit string) string) Line {
+	l.origin, l.name = origin, name
+	return l
+}
+
+func (l Line) describe(commit string) string {
+	if l.name == nil {
+		return text.ShortCommit(commit)
+	}
+	return l.name(commit)
+}
+
+func (l Line) describeOrigin() string { return cmp.Or(l.origin, "the base's branch") }
 
 // position is where a commit is on a line: commits[:newer] contain it, and it contains
 // commits[older:].

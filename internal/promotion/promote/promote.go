@@ -155,13 +155,13 @@ func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decis
 	if gates.Status == "" {
 		gates = gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: verdictReason(gates)}
 	}
-	parts = append(parts, queueVerdict(s, now), settledVerdict(s), gates)
+	parts = append(parts, queueVerdict(s, now), c.settledVerdict(s), gates)
 	d.Verdict, d.Unmerged = gate.CombineVerdicts(s.Name, parts), s.supersedesUnmerged()
 	switch {
 	case s.HoldReason != "":
 		d.State, d.Verdict.Reason, d.Verdict.WaitsFor, d.Verdict.NamesTime = Held, heldReason(s), "", false
 	case d.Verdict.Status == gate.Pass:
-		d.State, d.Verdict.Reason = Promotes, fmt.Sprintf("%s may have %s", s.Name, text.ShortCommit(d.Candidate))
+		d.State, d.Verdict.Reason = Promotes, fmt.Sprintf("%s may have %s", s.Name, c.line.describe(d.Candidate))
 	default:
 		d.State = Waiting
 	}
@@ -171,7 +171,7 @@ func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decis
 // stoppedReason returns why nothing can be decided about a stage; "" if something can.
 func (c snapshot) stoppedReason(s Stage) string {
 	if s.StoppedReason == "" && s.Commit != "" && !c.line.Contains(s.Commit) {
-		return fmt.Sprintf("commit %s is not on the base's branch", text.ShortCommit(s.Commit))
+		return fmt.Sprintf("commit %s is not on %s", text.ShortCommit(s.Commit), c.line.describeOrigin())
 	}
 	return s.StoppedReason
 }
@@ -224,7 +224,6 @@ func (c snapshot) reachableIndex(s Stage) int {
 	return reach
 }
 
-// upstreamStages returns the stages that a stage comes after, near ones first, then the others.
 func (c snapshot) upstreamStages(s Stage) []*Stage {
 	var found []*Stage
 	for names := slices.Clip(s.After); len(names) > 0; names = names[1:] {

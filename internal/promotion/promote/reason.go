@@ -32,12 +32,11 @@ func (c snapshot) decideWithoutCandidate(s Stage, d Decision) Decision {
 	return d
 }
 
-// noCandidateVerdict returns why there is no commit to wait for.
 func (c snapshot) noCandidateVerdict(s Stage) gate.Verdict {
 	v := gate.Verdict{Gate: s.Name, Status: gate.Pass}
 	switch {
 	case c.line.Head() == "":
-		v.Reason = "the base has no commit"
+		v.Reason = cmp.Or(c.line.origin, "the base") + " has no commit"
 		return v
 	case s.Commit == c.line.Head():
 		v.Reason = "up to date"
@@ -70,7 +69,7 @@ func (c snapshot) noCandidateVerdict(s Stage) gate.Verdict {
 		case u.Commit == s.Commit:
 			wait(name + " to move first")
 		default:
-			say(fmt.Sprintf("%s has an older commit, %s", name, text.ShortCommit(u.Commit)))
+			say(fmt.Sprintf("%s has an older commit, %s", name, c.line.describe(u.Commit)))
 		}
 	}
 	v.Reason = strings.Join(reasons, ", and ")
@@ -98,10 +97,9 @@ func unknownStageReason(name string) string {
 	return fmt.Sprintf("there is no environment %s", name)
 }
 
-// upstreamVerdict returns whether a commit is proven in a stage, and if not, why.
 func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 	v := gate.Verdict{Gate: "after " + u.Name, Kind: gate.KindAfter, Status: gate.Wait, NamesCommit: true}
-	what := text.ShortCommit(commit)
+	what := c.line.describe(commit)
 	switch {
 	case c.isProven(u, commit):
 		v.Status, v.Reason = gate.Pass, fmt.Sprintf("%s was verified in %s", what, u.Name)
@@ -114,11 +112,11 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 		v.Reason = "waiting for " + v.WaitsFor
 	case u.Commit != commit && c.line.IsNewer(commit, u.Commit):
 		v.NamesCommit = false
-		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, text.ShortCommit(u.Commit))
+		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, c.line.describe(u.Commit))
 	case u.Commit != commit:
 		v.Reason = fmt.Sprintf("%s was not verified in %s, which has a newer commit", what, u.Name)
 	case u.Floor != "":
-		v.Reason = fmt.Sprintf("%s has newer commits of some lanes, up to %s, and not all of them", u.Name, text.ShortCommit(u.Floor))
+		v.Reason = fmt.Sprintf("%s has newer commits of some lanes, up to %s, and not all of them", u.Name, c.line.describe(u.Floor))
 	case u.hasProblems():
 		v.Reason = fmt.Sprintf("%s has problems in %s, which have to be mended: %s", what, u.Name, verdictReason(u.Proof))
 	case !u.Merged && !u.HasFormer:
@@ -135,9 +133,9 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 // provenVerdict returns where a candidate was proven. A queue that skips none waits until it is
 // known of all commits whether they are proven.
 func (c snapshot) provenVerdict(s Stage, commit string) gate.Verdict {
-	v := gate.Verdict{Gate: "after", Kind: gate.KindAfter, Status: gate.Pass, Reason: fmt.Sprintf("%s is on the base's branch", text.ShortCommit(commit))}
+	v := gate.Verdict{Gate: "after", Kind: gate.KindAfter, Status: gate.Pass, Reason: fmt.Sprintf("%s is on %s", c.line.describe(commit), c.line.describeOrigin())}
 	if len(s.After) > 0 {
-		v.Reason = fmt.Sprintf("%s was verified in %s", text.ShortCommit(commit), strings.Join(s.After, ", "))
+		v.Reason = fmt.Sprintf("%s was verified in %s", c.line.describe(commit), strings.Join(s.After, ", "))
 	}
 	for _, name := range s.After {
 		u := c.findStage(name)
@@ -172,9 +170,9 @@ func queueVerdict(s Stage, now time.Time) gate.Verdict {
 // commit, a newer one may supersede a commit that was never merged and, in a stage that comes after
 // none, one that is not proven: such a stage follows the base, so that a commit on which no cluster
 // reports keeps nothing back. Stages after it still need the proof.
-func settledVerdict(s Stage) gate.Verdict {
+func (c snapshot) settledVerdict(s Stage) gate.Verdict {
 	v := gate.Verdict{Gate: "settled", Status: gate.Pass}
-	what := text.ShortCommit(s.Commit)
+	what := c.line.describe(s.Commit)
 	switch {
 	case s.Commit == "":
 		v.Reason = "it has no commit yet"

@@ -142,7 +142,6 @@ func splitLines(text []byte) [][]byte {
 
 var errNotFound = errors.New("spec.commit of the BaseRepo main cannot be found in its line; write it as commit: and the id")
 
-// replaceScalar writes another text for a scalar.
 func replaceScalar(lines [][]byte, n *yaml.Node, text string) ([][]byte, error) {
 	if n.Line > len(lines) {
 		return nil, errNotFound
@@ -187,7 +186,6 @@ func columnOffset(line []byte, column int) int {
 	return at
 }
 
-// insertCommit adds a line with the commit below the key of spec.
 func insertCommit(lines [][]byte, r record, commit string) [][]byte {
 	line := lines[min(r.key.Line, len(lines))-1]
 	end := "\n"

@@ -201,7 +201,6 @@ func (f simulation) computeArrival(s Stage) Arrival {
 	return way.toArrival(f.now, certain, overtaken)
 }
 
-// routeToProof returns the route of the commit until it is proven in a stage that it comes after.
 func (f simulation) routeToProof(u Stage) route {
 	a := f.findArrival(u)
 	way, promoted := newRoute(f.now, a), u.Commit == f.commit
@@ -229,7 +228,6 @@ func (f simulation) routeToProof(u Stage) route {
 	return way
 }
 
-// routeToArrival returns the route until a stage further up is no longer behind the commit.
 func (f simulation) routeToArrival(u Stage) route {
 	a := f.findArrival(u)
 	way := newRoute(f.now, a)
@@ -250,7 +248,7 @@ func (f simulation) addOwnWaits(s Stage, way *route) {
 	if s.HoldReason != "" {
 		way.wait(s.Name, "its hold to be released: "+s.HoldReason)
 	}
-	switch unsettled := settledVerdict(s).Status == gate.Wait; {
+	switch unsettled := f.chain.settledVerdict(s).Status == gate.Wait; {
 	case unsettled && !s.Merged:
 		way.wait(s.Name, text.ShortCommit(s.Commit)+" to be merged")
 	case unsettled && s.Proof.ValidUntil.IsZero():
@@ -296,7 +294,6 @@ type route struct {
 	blockedReason string        // why there is no way; "" if there is one
 }
 
-// newRoute returns the route that an arrival further up is the end of.
 func newRoute(now time.Time, a Arrival) route {
 	r := route{earliest: now, waits: slices.Clone(a.WaitsFor), delays: slices.Clone(a.Delays)}
 	r.notBefore(a.NotBefore)
@@ -334,7 +331,6 @@ func (r *route) join(other route) {
 	r.block(other.blockedReason)
 }
 
-// toArrival returns the end of a route, where a newer commit may win, or certainly does.
 func (r *route) toArrival(now time.Time, certain bool, overtaken string) Arrival {
 	a := Arrival{State: ArrivalExpected, Time: r.earliest, WaitsFor: r.waits, Delays: r.delays, Reason: "every gate has a known end"}
 	switch {

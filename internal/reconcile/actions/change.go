@@ -38,6 +38,7 @@ const (
 	deleteAction    = "delete"
 	forgetAction    = "forget-decisions"
 	rebalanceAction = "rebalance"
+	cutAction       = "cut"
 )
 
 type change struct {
@@ -47,14 +48,15 @@ type change struct {
 	part          string // of the environment, which a pull request of its own is about; "" for all of it
 	title         string // the first line of the message
 	summary       string
-	reason        string           // what the person says
-	shown         string           // a text of several lines that its pull request shows
-	moves         []string         // of units, which the message lists
-	commitSubject string           // of the commit of the base that it is about
-	from, to      string           // commits of the base
-	lane          string           // that it is about; "" for the whole environment
-	base          lane.Composition // that the environment gets; zero if it gets none
-	notes         []string         // how to was chosen
+	reason        string            // what the person says
+	shown         string            // a text of several lines that its pull request shows
+	moves         []string          // of units, which the message lists
+	commitSubject string            // of the commit of the base that it is about
+	from, to      string            // commits of the base
+	lane          string            // that it is about; "" for the whole environment
+	base          lane.Composition  // that the environment gets; zero if it gets none
+	workloads     map[string]string // commits of registrations that the environment gets; nil if it gets none
+	notes         []string          // how to was chosen
 	// forced is the reason for forcing it, and overridden the objections.
 	forced     string
 	overridden []string
@@ -95,7 +97,10 @@ func (c change) commitMessage() string {
 		fmt.Fprintf(&b, "%s: %s\n", publish.LaneTrailer, c.lane)
 	}
 	if c.action == promoteAction || c.action == rollbackAction {
-		fmt.Fprintf(&b, "Fairlead-Promoted: %s\nFairlead-Promotion: %s\n", c.base.Platform, c.environment)
+		if c.base.Platform != "" {
+			fmt.Fprintf(&b, "Fairlead-Promoted: %s\n", c.base.Platform)
+		}
+		fmt.Fprintf(&b, "Fairlead-Promotion: %s\n", c.environment)
 	}
 	if c.action == approveAction && c.to != "" {
 		fmt.Fprintf(&b, "%s: %s\n", promoter.TrailerApproval, c.environment)

@@ -52,7 +52,6 @@ func (d *Session) CloneStack(ctx context.Context, environment, into, from, to st
 	})
 }
 
-// readClaims returns the stacks of all environments but one, as far as they can be read.
 func (d *Session) readClaims(ctx context.Context, without string) ([]stack.Claims, error) {
 	environments, err := d.Environments(ctx)
 	if err != nil {
@@ -221,7 +220,6 @@ func (c *change) pin(ctx context.Context, o Options, files tree.Tree, written *m
 	return err
 }
 
-// findVersion returns the longest tag of a module's current commit that is named as a version, or the commit.
 func findVersion(ctx context.Context, o Options, u rootmodule.UnversionedModule) (string, error) {
 	remote, err := o.Mirrors.Remote(giturl.Relocate(u.Repo, o.Map))
 	if err != nil {

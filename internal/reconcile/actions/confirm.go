@@ -52,7 +52,7 @@ type FileEdit struct {
 func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 	p := Plan{Result: r, Repo: giturl.Redact(repo), Head: head, Message: c.commitMessage(), Next: source.Revisions{Base: c.to}}
 	if c.lane != "" {
-		p.Next = source.Revisions{Base: c.base.Platform}
+		p.Next = source.Revisions{Base: c.base.Platform, Workloads: c.workloads}
 		if lanes := promoter.DefinedLanes(v.base); lanes != nil {
 			p.Next.Lanes = source.Lanes{Partition: lane.NewPartition(*lanes), Commits: c.base.Lanes}
 		}
@@ -65,7 +65,11 @@ func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		if c.lane != "" {
+		switch {
+		case c.workloads != nil:
+			p.Next.Base = p.Current
+			p.Next.Lanes.Commits = promoter.ResolveBase(v.base, lane.Composition{Lanes: promoter.ListedLanes(v.branch)}).Lanes
+		case c.lane != "":
 			p.Current = c.from
 		}
 		if c.action == releaseAction {

@@ -163,7 +163,6 @@ func (c *checked) addOrder(ctx context.Context, s *source.Source, next map[strin
 	return nil
 }
 
-// addChanges adds what is a problem only because it was different before.
 func (c *checked) addChanges(ctx context.Context, s *source.Source, before, now *model.Model, all []string) error {
 	claimed, err := s.FindClaimed(ctx, before, now, all, "")
 	c.problems = append(output.WithIdleSince(before, now, all, c.problems), provision.CheckModel(provision.NewStates(before), now)...)
@@ -217,7 +216,6 @@ const maxEffectTitle = 160
 // maxWarnings bounds the warnings that are shown of a change.
 const maxWarnings = 5
 
-// describe adds what the change means to its notes and to its pull request.
 func (x examination) describe(c *change) {
 	for i, p := range x.warnings {
 		if i == maxWarnings {

@@ -114,7 +114,6 @@ func (d *Session) editFiles(ctx context.Context, o ObjectRef, c change, edit fun
 	})
 }
 
-// examineEdit adds to a change of files what it means, or refuses it.
 func examineEdit(ctx context.Context, d *Session, v snapshot, c change, unchanged string) (change, error) {
 	id, err := d.draftEdit(ctx, v, c.files)
 	if err != nil {

@@ -134,7 +134,6 @@ func findFreeze(v snapshot, name string) *model.Freeze {
 	return v.base.Progress.Freezes[i]
 }
 
-// withException adds an exception to the text of a freeze, and keeps comments.
 func withException(text []byte, e exceptionSpec) ([]byte, error) {
 	documents, err := yamldoc.Parse(text)
 	if err != nil {

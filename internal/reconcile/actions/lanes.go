@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -45,12 +46,28 @@ func ReleaseLane(ctx context.Context, d *Session, environment, name, reason stri
 			summary: fmt.Sprintf("lane %s in %s is not held any more", name, environment),
 		}
 		file := promoter.LaneHoldFile(v.branch.Folder, name)
+		r, _, err := newReleaseView(v, name)
+		if err != nil {
+			return c, err
+		}
+		back, err := r.FindReversal(v.branch, environment)
+		if err != nil {
+			return c, err
+		}
 		for _, h := range v.branch.Progress.LaneHolds {
 			if h.Lane == name && h.Pos.File != file {
 				return c, problem.Refusef("remove it from that file", "lane %s is also held by Hold/%s in %s, which no operator action wrote: %s", name, h.Name, h.Pos.File, h.Reason)
 			}
 		}
 		_, isHeld, err := v.branch.Repo.FindEntry(v.branch.Head, file)
+		if err == nil && back != nil {
+			released, err := model.EncodeObject(model.HoldReleaseKind, "release", approvalSpec{Commit: back.Commit, Reason: reason})
+			c.files = map[string][]byte{path.Join(v.branch.Folder, source.OwnFolder, "release-lane-"+name+".yaml"): released}
+			if isHeld {
+				c.files[file] = nil
+			}
+			return c, err
+		}
 		if err == nil && !isHeld {
 			c.summary = fmt.Sprintf("lane %s in %s is not held", name, environment)
 			_, err = newLaneView(v, name)
@@ -176,6 +193,10 @@ func (l laneView) findCandidate(revision string, known *status.Chain) (string, l
 }
 
 func findApprovedLane(v snapshot, a Approval) (commit, present string, err error) {
+	r, release, err := findRelease(v, a.Lane, a.Commit, a.Report)
+	if err != nil || release != "" {
+		return release, r.present(), err
+	}
 	l, err := newLaneView(v, a.Lane)
 	if err != nil {
 		return "", "", err
@@ -185,6 +206,16 @@ func findApprovedLane(v snapshot, a Approval) (commit, present string, err error
 }
 
 func promoteLane(ctx context.Context, d *Session, v snapshot, p Promotion) (change, error) {
+	r, release, err := findRelease(v, p.Lane, p.Commit, p.Report)
+	if err == nil && p.Commit == "" && p.From != "" {
+		release, err = findSentRelease(ctx, d, r, p.From)
+	}
+	if err != nil || release != "" {
+		if err != nil {
+			return change{}, err
+		}
+		return promoteRelease(r, release, p, d.options.Now())
+	}
 	l, err := newLaneView(v, p.Lane)
 	if err != nil {
 		return change{}, err
@@ -283,8 +314,21 @@ func (l laneView) findBreak(ctx context.Context, d *Session, next lane.Compositi
 	return broken, nil
 }
 
-// rollBackLane gives an environment an older version of a lane that it had before, with a hold of the lane that keeps it there.
 func rollBackLane(ctx context.Context, d *Session, v snapshot, b Rollback) (change, error) {
+	r, has, err := newReleaseView(v, b.Lane)
+	if err != nil {
+		return change{}, err
+	}
+	if has && b.To != "" {
+		release, err := r.resolveRelease(b.To)
+		if err != nil {
+			return change{}, err
+		}
+		has = release != ""
+	}
+	if has && r.pins != nil {
+		return rollBackRelease(ctx, d, r, b)
+	}
 	l, err := newLaneView(v, b.Lane)
 	if err != nil {
 		return change{}, err
@@ -361,7 +405,6 @@ func (l laneView) versions(h lane.History, had []lane.Composition) (all []string
 	return all
 }
 
-// findTarget returns the newest older version that the environment had as a part of a verified commit, or else the newest one.
 func (l laneView) findTarget(ctx context.Context, d *Session, h lane.History, present string, had []lane.Composition) (target string, isVerified bool, err error) {
 	isOlder := func(version string) bool { return h.Line(l.name).IsNewer(present, version) }
 	for _, version := range l.versions(h, had) {
@@ -381,7 +424,6 @@ func (l laneView) findTarget(ctx context.Context, d *Session, h lane.History, pr
 	return target, false, ctx.Err()
 }
 
-// checkTarget returns the version of the lane that a commit contains, if the environment can go back to it.
 func (l laneView) checkTarget(h lane.History, present, commit string, had []lane.Composition) (string, error) {
 	version := h.Version(l.name, commit)
 	what := describeVersion(version, l.name)

@@ -114,7 +114,6 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 // replansNote is what a person has to know of an approval where plans are not compared before they are applied.
 const replansNote = "tofu-controller plans again after the approval and applies that under the same id, drift included: set spec.plans.webhook of the StackSettings to have only the plan applied that was read"
 
-// notesOf returns what a person has to know who approves a plan of a component.
 func notesOf(c stackfiles.ComponentSummary) []string {
 	if c.Compared {
 		return nil

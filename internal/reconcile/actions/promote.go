@@ -154,7 +154,6 @@ func (o *objections) add(hint, format string, args ...any) {
 	*o = append(*o, &problem.Refusal{Reason: forge.OneLine(fmt.Sprintf(format, args...), maxText), Advice: hint, Kind: ErrForcible})
 }
 
-// newObjections returns what speaks against promoting anything to the environment.
 func newObjections(v snapshot) (all objections) {
 	environment := v.stage.Name
 	if v.orderProblem != "" {

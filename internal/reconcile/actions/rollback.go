@@ -97,7 +97,6 @@ func (d *Session) findTarget(ctx context.Context, v snapshot, environment, prese
 	return target, ctx.Err()
 }
 
-// resolveTarget returns the commit that was asked for, if the environment can go back to it.
 func (v snapshot) resolveTarget(b Rollback, present string, had []string) (string, error) {
 	to, err := promoter.ResolvePromotable(v.base, b.To)
 	if err != nil {

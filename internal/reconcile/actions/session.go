@@ -138,7 +138,6 @@ func (d *Session) OutputFolders(ctx context.Context, environment string) ([]stri
 	return folders, nil
 }
 
-// refuseUnread returns why nothing can be said of an environment that cannot be read.
 func refuseUnread(environment string, problems problem.List) error {
 	wrong, _ := problems.Count()
 	return problem.Refusef("fairlead check names them", "%s has %s", environment, text.Count(wrong, "problem"))

@@ -132,7 +132,6 @@ func (l *Loop) proposeDecisions(ctx context.Context, e *environment, remote *rep
 	return err
 }
 
-// askSchedulers returns a plan with what external schedulers have answered, and what is wrong with their answers.
 func (l *Loop) askSchedulers(ctx context.Context, plan *schedule.Plan, branch source.Branch) (*schedule.Plan, problem.List) {
 	clusters := map[string]int{}
 	listed, _ := branch.Progress.ListClusters() // problems are reported where the branch is read
@@ -165,5 +164,4 @@ func newDecisionEdit(environment string, branch source.Branch, plan *schedule.Pl
 	return edit, nil
 }
 
-// decisionTrailer returns the last line of the messages of our commits.
 func decisionTrailer(environment string) string { return "Fairlead-Decisions: " + environment }

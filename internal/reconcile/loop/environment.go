@@ -368,7 +368,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: part.rendered, Inputs: part.inputs, Step: part.step, Stopped: r.Stopped, Problems: done.problems, Modules: modules,
-		Workload: model.WorkloadOf(r.Model), Chosen: model.ChosenIn(r.Model), Followed: r.Model.Followed, Costs: promoter.NewCostText(l.options.FindPlans, l.options.Ledger, e.name), Merge: merge, Withheld: part.keepRestraints(l.orders.Withheld[e.name]),
+		Workload: model.WorkloadOf(r.Model), Chosen: model.ChosenIn(r.Model), Followed: r.Followed, Costs: promoter.NewCostText(l.options.FindPlans, l.options.Ledger, e.name), Merge: merge, Withheld: part.keepRestraints(l.orders.Withheld[e.name]),
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) {
 			fresh, err := l.recheckWithheld(ctx, e)
 			return part.keepRestraints(fresh), err

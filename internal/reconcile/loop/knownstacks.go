@@ -35,7 +35,6 @@ func (l *Loop) reportStacks(e *environment, m *model.Model, rendered tree.Tree, 
 	l.options.Store.SetStacks(e.name, stackview.NewKnown(e.name, wanted, e.stacks.merged, m))
 }
 
-// isTornDown reports whether clusters have reported all that the output branch destroys of a stack as destroyed.
 func (l *Loop) isTornDown(e *environment, s stackfiles.Summary) bool {
 	ready := l.findReady(e, e.stacks.at.findCommits(path.Join(stackfiles.ObjectsFolder, s.Stack)), e.deleted.isManagement)
 	remaining := l.findRemaining(e, e.deleted.isManagement)
@@ -45,7 +44,6 @@ func (l *Loop) isTornDown(e *environment, s stackfiles.Summary) bool {
 	})
 }
 
-// readMerged reads the stacks of a commit of the output branch, unless they are the same as before.
 func (s *renderedStacks) readMerged(mirror *git.Repository, head, folder string) error {
 	if head == "" {
 		*s = renderedStacks{}

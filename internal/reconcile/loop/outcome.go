@@ -180,6 +180,15 @@ func (o *outcome) promotionFacts() promoter.Environment {
 	if i := slices.IndexFunc(o.commits, func(c source.Commit) bool { return c.Layer == "base" }); i >= 0 {
 		f.BaseCommit, f.Lanes = o.commits[i].Commit, o.commits[i].Lanes
 	}
+	for _, c := range o.commits {
+		if c.Releases != nil {
+			f.Releases = c.Releases
+		}
+		if f.Workloads == nil {
+			f.Workloads = map[string]string{}
+		}
+		f.Workloads[c.Layer] = c.Commit
+	}
 	if o.step != nil && o.step.Number > 0 {
 		f.Waves, f.NextWave, f.WaveWaits, f.AsksGates = o.step.Waves, o.step.Number-1, o.result.Reason, o.asksGates
 		f.Advance = o.advance

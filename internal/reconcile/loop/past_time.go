@@ -69,7 +69,6 @@ func (l *Loop) findTime(ctx context.Context, prefix string) (time.Time, error) {
 	return time.Time{}, &explain.QueryError{Summary: "no commit of the base, of an environment or of an output is " + prefix, Hint: "fairlead history ENVIRONMENT lists the commits that it had, and when"}
 }
 
-// findCommit returns the commit whose id begins with a text, and whether a repository has one.
 func findCommit(repo *git.Repository, prefix string) (git.CommitInfo, bool) {
 	if repo == nil {
 		return git.CommitInfo{}, false

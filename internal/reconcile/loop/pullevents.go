@@ -171,7 +171,6 @@ func (l *Loop) recallPulls(ctx context.Context, answers []*forgeQuestion) {
 	})
 }
 
-// recallPull finds out which pull request of an environment was merged last, and reports it.
 func (l *Loop) recallPull(ctx context.Context, e *environment) {
 	remote, to, err := l.findOutputOf(e.name)
 	if err != nil || e.outcome.merged.pull != nil {

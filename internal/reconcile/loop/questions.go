@@ -125,7 +125,6 @@ func (l *Loop) renderAgain(ctx context.Context, name string) (source.Rendered, e
 	return l.source.Render(ctx, name, source.Revisions{Ending: l.ephemerals.ending[name]}, &e.cache)
 }
 
-// findAhead adds to each side the commits of the base that the other side lacks.
 func (l *Loop) findAhead(ctx context.Context, sides *[2]drift.Side) error {
 	if sides[0].Base == sides[1].Base || sides[0].Base == "" || sides[1].Base == "" {
 		return nil

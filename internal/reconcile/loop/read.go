@@ -35,7 +35,6 @@ func (l *Loop) readControlPlane(ctx context.Context) (names []string, err error)
 	return names, l.forgetRetired(names, l.retirement.complete)
 }
 
-// refreshSource has the control plane read as it is now.
 func (l *Loop) refreshSource(ctx context.Context) (err error) {
 	l.remotes.BeginReading()
 	if l.source != nil {
@@ -52,7 +51,6 @@ func (l *Loop) refreshSource(ctx context.Context) (err error) {
 	return err
 }
 
-// readKeyEpochs has the keys of clusters derived as the base says now.
 func (l *Loop) readKeyEpochs(ctx context.Context) error {
 	if l.options.Keys == nil {
 		return nil
@@ -81,7 +79,6 @@ func (l *Loop) reportControlPlane(err error) {
 	l.undone = l.undone || err != nil
 }
 
-// withDiskHint returns the text of an error, with the hint for a disk that is full or read-only.
 func withDiskHint(err error) string {
 	if hint := git.DiskHint(err); hint != "" {
 		return err.Error() + "; " + hint

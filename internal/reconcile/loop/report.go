@@ -140,7 +140,6 @@ func (r *retirement) reportRetired() {
 	}
 }
 
-// reportCycle reports a cycle that has ended to the store, the metrics and the log.
 func (l *Loop) reportCycle(started time.Time, err error) {
 	c := status.Cycle{Number: l.number, Started: started, Took: l.options.Now().Sub(started), Next: l.nextPoll, Outcome: status.OutcomeOK}
 	if reason := status.DescribeVanished(l.vanished); reason != "" {

@@ -48,7 +48,6 @@ func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rende
 	return errors.Join(failed...)
 }
 
-// markStopped has the open pull request of an environment say that problems stop it, and notes it in the outcome.
 func (l *Loop) markStopped(ctx context.Context, e *environment, out *repos.Remote, done *outcome) (err error) {
 	if !done.isStopped() {
 		return nil

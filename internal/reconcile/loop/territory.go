@@ -45,7 +45,6 @@ func (t reserved) hasRepo(repo string) bool {
 	return false
 }
 
-// findReserved returns what the control plane is read from, as far as this cycle knows.
 func (l *Loop) findReserved(ctx context.Context, all []*environment) (reserved, error) {
 	t := reserved{map[string][]giturl.Identity{}, map[string]bool{strings.ToLower(l.options.Settings.ControlPlane.Branch): true}}
 	found, _, err := l.source.Environments(ctx)
@@ -178,7 +177,6 @@ func inspectLocation(ctx context.Context, remotes *repos.Set, records *publish.R
 	return inspectMirror(out.Mirror(), records, environment, to)
 }
 
-// inspectMirror does what inspectLocation does, in the repository as it was read last.
 func inspectMirror(mirror *git.Repository, records *publish.Records, environment string, to model.RepoRef) (own, empty bool, err error) {
 	head, err := mirror.FindBranch(to.Branch)
 	if err != nil || head == "" {

@@ -369,7 +369,6 @@ func (l waveDivider) partition(environment, advance string, m *model.Model) []wa
 	return wave.Partition(environment, advance, l.orders.Waves[environment].Waves, wave.FindTypes(m))
 }
 
-// goesByWaves reports whether an input that changes by waves has changed, or none has.
 func goesByWaves(of []string, newest, recorded []publish.Input, environment string) bool {
 	changed := append(listMissing(newest, recorded), listMissing(recorded, newest)...)
 	for _, in := range changed {
@@ -387,7 +386,6 @@ func goesByWaves(of []string, newest, recorded []publish.Input, environment stri
 	return len(changed) == 0
 }
 
-// findFolders returns all but dot folders if owned is nil.
 func findFolders(t tree.Tree, owned []string) wave.Folders {
 	all := wave.Folders{}
 	for _, e := range t.Entries() {

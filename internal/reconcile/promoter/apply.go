@@ -59,7 +59,6 @@ func (m *Promoter) applyDecision(ctx context.Context, s *stageState, d promote.D
 	return nil
 }
 
-// notePromoted logs, counts and announces a promotion.
 func (m *Promoter) notePromoted(s *stageState, d promote.Decision) {
 	s.promoted = true
 	m.options.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.Candidate, "from", d.Current, "leftOut", len(d.Skipped))
@@ -157,7 +156,6 @@ func promotedText(commit string, moving []lane.Decision) string {
 // recordTrailer begins the last line of the message of a record's commit.
 const recordTrailer = "Fairlead-Promotion: "
 
-// recordBranch is our branch of the control plane that proposes a record.
 func (m *Promoter) recordBranch(s *stageState) string {
 	return m.options.Settings.Output.BranchPrefix + recordBranches + s.spec.Name
 }

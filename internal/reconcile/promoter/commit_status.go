@@ -20,7 +20,6 @@ func DeployContext(environment string) string { return environment + " environme
 // commit.
 func ProofContext(environment string) string { return "fairlead/" + environment + "/proof" }
 
-// laneContext is the context of the status on a version of a lane that records whether the clusters of an environment run it.
 func laneContext(environment, lane string) string { return DeployContext(environment) + "/" + lane }
 
 // allLanes stands for a lane in the context of the status that records whether clusters run a base with lanes of their own.
@@ -63,7 +62,6 @@ var (
 	failedStatus    = forge.Status{Outcome: forge.Failure, Description: "Failed to deploy"}
 )
 
-// reportPromotion reports on the commit of the base how far it has been promoted.
 func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
 	if len(s.lanes) > 0 { // the commit is not what the environment has
 		_, err := m.recordLane(ctx, s, allLanes, s.stage.Floor, s.stage.PromotedAt, !s.facts.DeployedAt.IsZero())
@@ -139,7 +137,6 @@ func reportLaneCommit(ctx context.Context, m *Promoter, s *stageState, commit st
 	return nil
 }
 
-// judgeLanes finds out how far lanes are in an environment that has failed as a whole, and reports it on their commits.
 func (e *laneDecider) judgeLanes(ctx context.Context, s *stageState) error {
 	s.laneProofs = map[string]gate.Verdict{}
 	byCommit := map[string][]gate.Verdict{}

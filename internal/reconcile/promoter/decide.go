@@ -12,6 +12,15 @@ import (
 )
 
 func (m *Promoter) decideStages(ctx context.Context, policy Policy, all []*stageState, h promote.Line) ([]promote.Decision, error) {
+	decisions, err := decideLine(ctx, m, all, h, "")
+	if err != nil {
+		return nil, err
+	}
+	return decisions, m.decideLanes(ctx, policy, all, h, decisions)
+}
+
+// decideLine decides about one line for each stage.
+func decideLine(ctx context.Context, m *Promoter, all []*stageState, h promote.Line, lane string) ([]promote.Decision, error) {
 	stages := stagesOf(all)
 	candidates := promote.CandidateCommits(h, stages)
 	verdicts := map[string]gate.Verdict{}
@@ -22,7 +31,7 @@ func (m *Promoter) decideStages(ctx context.Context, policy Policy, all []*stage
 			return
 		}
 		var v gate.Verdict
-		err := m.runIsolated("ask the gates", s, func() (err error) { v, err = m.evaluateGates(ctx, s, to, ""); return err })
+		err := m.runIsolated("ask the gates", s, func() (err error) { v, err = m.evaluateGates(ctx, s, to, lane); return err })
 		if err != nil {
 			s.recordError(err)
 			v = gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "it cannot be found out: " + err.Error()}
@@ -34,8 +43,7 @@ func (m *Promoter) decideStages(ctx context.Context, policy Policy, all []*stage
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	decisions := promote.DecideStages(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.now)
-	return decisions, m.decideLanes(ctx, policy, all, h, decisions)
+	return promote.DecideStages(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.now), nil
 }
 
 func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to, lane string) (gate.Verdict, error) {

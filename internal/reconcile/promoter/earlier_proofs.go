@@ -63,7 +63,6 @@ type proofCache struct {
 	proven map[string]bool
 }
 
-// wasProven reports whether a commit was proven in an environment that has a newer one now.
 func (m *Promoter) wasProven(ctx context.Context, s *stageState, commit string, h promote.Line) (bool, error) {
 	if s.memory.proofs.head != s.branch.Head {
 		s.memory.proofs = proofCache{s.branch.Head, map[string]bool{}}
@@ -74,6 +73,14 @@ func (m *Promoter) wasProven(ctx context.Context, s *stageState, commit string, 
 	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
 	if err != nil || !isProofRecorded(said, s.spec.Name) {
 		return false, err
+	}
+	if s.releases != nil {
+		had, err := s.branch.ListPins(s.releases.Lane, maxRecords, maxVersions)
+		if err != nil || !hadSince(had, commit, h) {
+			return false, err
+		}
+		s.memory.proofs.proven[commit] = true
+		return true, nil
 	}
 	versions, err := s.branch.Repo.FileVersions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
 	if err != nil || !wasNotReverted(versions, commit, h) {
@@ -130,11 +137,17 @@ const maxVersions = 50
 // by the versions of its record, newest first: a rollback means that the commit is bad, whatever was
 // proven.
 func wasNotReverted(versions [][]byte, commit string, h promote.Line) bool {
+	var all []string
 	for _, text := range versions {
-		had, err := promote.RecordedCommit(text)
-		if err != nil || had == "" {
-			continue
+		if had, err := promote.RecordedCommit(text); err == nil && had != "" {
+			all = append(all, had)
 		}
+	}
+	return hadSince(all, commit, h)
+}
+
+func hadSince(all []string, commit string, h promote.Line) bool {
+	for _, had := range all {
 		if had == commit || !h.IsNewer(had, commit) { // or had is of another line: that is not known
 			return had == commit
 		}

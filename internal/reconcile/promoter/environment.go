@@ -17,6 +17,8 @@ type Environment struct {
 	BaseCommit string
 	// Lanes are the commits of lanes that were rendered at others.
 	Lanes map[string]string
+	// Workloads are the commits of registrations that were rendered, and Releases the releases, by lane.
+	Workloads, Releases map[string]string
 	// RenderFailure is why the environment cannot be rendered or published; "" if it can.
 	RenderFailure string
 	Problems      problem.List

@@ -161,7 +161,6 @@ func (m *Promoter) noteListed(s *stageState) {
 
 func (k *memory) isClosed() bool { return k.closed.Subject != "" }
 
-// excludes reports whether a cluster does not count in the environment of a stage, whatever it reports.
 func (s *stageState) excludes(e observe.Event) bool {
 	return e.Membership.Excludes(e.Cluster, s.spec.Name) || s.memory.closed.Excludes(e.Cluster)
 }

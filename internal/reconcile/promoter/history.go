@@ -65,7 +65,6 @@ func (m *Promoter) loadHistory(base source.Base, has []string) (promote.Line, er
 	return h, err
 }
 
-// isActionCommit is the function of that name with a cache.
 func (m *Promoter) isActionCommit(base source.Base, s lineStep) (bool, error) {
 	isAction, known := m.historyCache.actionCommits[s]
 	if known {
@@ -351,4 +350,53 @@ func CountNewer(base source.Base, has ...string) (int, error) {
 		}
 	}
 	return count, nil
+}
+
+type unrenderedCommit struct {
+	id    string
+	newer int
+}
+
+// findUnrendered returns the commits of the line that are not listed because no environment gets them, newest first,
+// from before the oldest that is; none if the line cannot be read.
+func (m *Promoter) findUnrendered(base source.Base, listed []string) (all []unrenderedCommit) {
+	line, err := base.Repo.FirstParents(base.Head, 2*maxDescribed, func(c string) bool { return len(listed) > 0 && c == listed[len(listed)-1] })
+	if err != nil {
+		return nil
+	}
+	newer := 0
+	for i, id := range line {
+		if at := slices.Index(listed, id); at >= 0 {
+			newer = at + 1
+			continue
+		}
+		step := lineStep{commit: id}
+		if i+1 < len(line) {
+			step.before = line[i+1]
+		}
+		isAction, err := m.isActionCommit(base, step)
+		if err == nil && isAction {
+			all = append(all, unrenderedCommit{id, newer})
+		}
+	}
+	return all
+}
+
+// findOlder returns commits that are promoted, newest first, from before the oldest of some; none if there
+// are many already.
+func (m *Promoter) findOlder(base source.Base, ids []string) (older []string) {
+	if len(ids) == 0 || len(ids) == maxDescribed {
+		return nil
+	}
+	infos, err := base.Repo.ListCommits(ids[len(ids)-1], 2*maxOlder)
+	if err != nil {
+		return nil
+	}
+	for _, info := range infos[1:] {
+		isAction, err := m.isActionCommit(base, lineStep{commit: info.ID})
+		if err == nil && !isAction && len(older) < maxOlder {
+			older = append(older, info.ID)
+		}
+	}
+	return older
 }

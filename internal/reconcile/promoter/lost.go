@@ -62,7 +62,6 @@ func newRewriteLoss(branch, commit, environment string) Loss {
 	return newLoss(branch, environment, "%s was rewritten and has no commit %s any more", branch, text.ShortCommit(commit))
 }
 
-// newLoss returns a loss with how the environment gets a commit again that the base's branch has.
 func newLoss(branch, environment, format string, args ...any) Loss {
 	return Loss{fmt.Sprintf(format, args...), fmt.Sprintf("push it back to %s, or fairlead rollback %s --to COMMIT --reason REASON", branch, environment)}
 }

@@ -215,7 +215,6 @@ func isPlanOf(p stackview.ReportedPlan, c stackfiles.ComponentSummary) bool {
 	return p.Plan == c.Plan && p.Inputs == c.Inputs
 }
 
-// findCost returns the cost of a component's plan since it was another component.
 func findCost(plans []stackview.ReportedPlan, was, c stackfiles.ComponentSummary) gate.PlannedCost {
 	for i, p := range slices.Backward(plans) {
 		if isPlanOf(p, was) {
@@ -271,7 +270,6 @@ func explainUnsent(m *Promoter, at outputLocation, environment string, k stackfi
 	return "", nil
 }
 
-// hasPlan reports whether a component makes the same plan in another output.
 func hasPlan(at outputLocation, commit, stack string, c stackfiles.ComponentSummary) (bool, error) {
 	if _, err := at.remote.Mirror().Commit(commit); err != nil { // of another repository, or gone
 		return false, nil

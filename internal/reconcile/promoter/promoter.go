@@ -109,8 +109,9 @@ type memory struct {
 	closed         ledger.ClosedList      // by which no others count; zero if all do
 	attached       attachedClusters
 	laneObjects    *laneObjects
-	laneCache      *output.Cache     // of what lanes were checked with
-	laneStatuses   map[string]string // what was reported of commits that lanes have
+	releases       map[string]*memory // of lanes
+	laneCache      *output.Cache      // of what lanes were checked with
+	laneStatuses   map[string]string  // what was reported of commits that lanes have
 	laneApplied    map[appliedFolder]time.Time
 	waves          waveProofs
 	waveEntry      waveEntry

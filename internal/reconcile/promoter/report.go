@@ -34,7 +34,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 	for i, d := range found.decisions {
 		s := found.stages[i]
 		stage := status.Stage{
-			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Lanes: s.reportLanes(), Waves: reportWaves(s), Advance: cmp.Or(s.environment.Advance, s.memory.waves.advance), Merged: s.stage.Merged || s.facts.HasFormer,
+			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Lanes: s.reportLanes(), Releases: reportReleases(found.releases, i), Waves: reportWaves(s), Advance: cmp.Or(s.environment.Advance, s.memory.waves.advance), Merged: s.stage.Merged || s.facts.HasFormer,
 			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Frozen: FindFreeze(policy.base, s.spec.Name, m.now),
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
 			AsksNobody: !slices.ContainsFunc(slices.Concat(s.spec.Gates, s.spec.Proof), gate.AsksPeople), Groups: listGroups(s.memory.listed),
@@ -404,53 +404,34 @@ func positionBeside(history promote.Line, id string) *status.Position {
 	return &status.Position{Newer: newer, Older: older}
 }
 
-type unrenderedCommit struct {
-	id    string
-	newer int
-}
-
-// findUnrendered returns the commits of the line that are not listed because no environment gets them, newest first,
-// from before the oldest that is; none if the line cannot be read.
-func (m *Promoter) findUnrendered(base source.Base, listed []string) (all []unrenderedCommit) {
-	line, err := base.Repo.FirstParents(base.Head, 2*maxDescribed, func(c string) bool { return len(listed) > 0 && c == listed[len(listed)-1] })
-	if err != nil {
-		return nil
-	}
-	newer := 0
-	for i, id := range line {
-		if at := slices.Index(listed, id); at >= 0 {
-			newer = at + 1
-			continue
+func reportReleases(lines []*releaseLine, i int) (all []status.Release) {
+	for _, l := range lines {
+		s, d := l.stages[i], l.decisions[i]
+		r := status.Release{Lane: l.Lane, Commit: s.stage.Commit, Versions: []string{}, Since: s.stage.PromotedAt, Hold: s.laneHolds[l.Lane], Verdict: d.Verdict}
+		has := l.Find(s.stage.Commit)
+		if has != nil {
+			r.Name, r.Versions = has.Name, has.DescribeChange(nil)
 		}
-		step := lineStep{commit: id}
-		if i+1 < len(line) {
-			step.before = line[i+1]
+		switch proof := s.stage.Proof.Status; {
+		case d.State == promote.Stopped:
+			r.State = status.StageStopped
+		case s.stage.Commit == "":
+			r.State = status.StageEmpty
+		case proof == gate.Fail:
+			r.State = status.StageFailed
+		case !s.stage.Merged:
+			r.State = status.StageProposed
+		case proof == gate.Pass:
+			r.State = status.StageVerified
+		default:
+			r.State = status.StageRollingOut
 		}
-		isAction, err := m.isActionCommit(base, step)
-		if err == nil && isAction {
-			all = append(all, unrenderedCommit{id, newer})
+		if next := l.Find(d.Candidate); next != nil {
+			r.Next, r.NextCommit, r.Change = next.Name, d.Candidate, next.DescribeChange(has)
 		}
+		all = append(all, r)
 	}
 	return all
-}
-
-// findOlder returns commits that are promoted, newest first, from before the oldest of some; none if there
-// are many already.
-func (m *Promoter) findOlder(base source.Base, ids []string) (older []string) {
-	if len(ids) == 0 || len(ids) == maxDescribed {
-		return nil
-	}
-	infos, err := base.Repo.ListCommits(ids[len(ids)-1], 2*maxOlder)
-	if err != nil {
-		return nil
-	}
-	for _, info := range infos[1:] {
-		isAction, err := m.isActionCommit(base, lineStep{commit: info.ID})
-		if err == nil && !isAction && len(older) < maxOlder {
-			older = append(older, info.ID)
-		}
-	}
-	return older
 }
 
 // DescribeCommit returns what people know a commit by.

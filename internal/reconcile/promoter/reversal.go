@@ -76,7 +76,6 @@ func findReversalOf(b source.Branch, file, environment string, reverts func(by g
 	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "an unknown author")}, nil
 }
 
-// revertsRecord reports whether the record names an older commit of the base at a commit of the branch than before.
 func revertsRecord(base source.Base, b source.Branch, commit string) (bool, error) {
 	were, err := recordedCommits(base, b, commit)
 	if err != nil {
@@ -89,7 +88,24 @@ func revertsRecord(base source.Base, b source.Branch, commit string) (bool, erro
 	return back, err
 }
 
-// revertsLanes reports whether a commit of the branch gives a lane an older commit of the base than it had before.
+// FindReversal returns the commit by which a person reverted the release of an environment; nil if there is none, or its hold was
+// released since.
+func (r Releases) FindReversal(b source.Branch, environment string) (*Reversal, error) {
+	return findReversalOf(b, model.PinsFile(b.Folder, r.Lane), environment, func(by git.CommitInfo) (bool, error) { return r.reverts(b, by) })
+}
+
+func (r Releases) reverts(b source.Branch, by git.CommitInfo) (bool, error) {
+	if len(by.Parents) == 0 {
+		return false, nil
+	}
+	was, err := b.PinsAt(by.Parents[0], r.Lane)
+	if err != nil || was == nil {
+		return false, err
+	}
+	is, err := b.PinsAt(by.ID, r.Lane)
+	return err == nil && (is == nil || r.Line.IsNewer(was.Commit, is.Commit)), err
+}
+
 func revertsLanes(base source.Base, b source.Branch, by git.CommitInfo) (bool, error) {
 	if len(by.Parents) == 0 {
 		return false, nil

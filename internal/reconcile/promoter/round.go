@@ -68,6 +68,7 @@ type chainState struct {
 	problems  problem.List // of the order of promotion and of its gates
 	stages    []*stageState
 	decisions []promote.Decision // of the stages, as they were settled; none while problems stop all
+	releases  []*releaseLine
 	history   promote.Line
 	// promoted reports that we pushed a promotion, or that a verdict on a wave has changed: the remote
 	// reports neither as news.
@@ -107,6 +108,13 @@ func (m *Promoter) reconcile(ctx context.Context, policy Policy) (found chainSta
 		found.promoted = found.promoted || s.promoted || s.wavesChanged
 		found.decisions[i] = s.settleDecision(found.decisions[i])
 	}
+	var cut bool
+	var more problem.List
+	found.releases, more, cut, err = promoteReleases(ctx, m, policy, found.stages)
+	if err != nil {
+		return found, err
+	}
+	found.promoted, found.problems = found.promoted || cut, append(found.problems, more...).Sorted()
 	m.schedule.planNext(m.now, found.summarize(), m.options.Settings.Schedule.Interval, m.options.Random)
 	return found, nil
 }
@@ -133,14 +141,18 @@ func (s *stageState) settleDecision(d promote.Decision) promote.Decision {
 func (c *chainState) summarize() roundResult {
 	var r roundResult
 	var observed strings.Builder
-	for i, d := range c.decisions {
-		s := c.stages[i].stage
+	stages, decisions := slices.Clone(c.stages), slices.Clone(c.decisions)
+	for _, l := range c.releases {
+		stages, decisions = append(stages, l.stages...), append(decisions, l.decisions...)
+	}
+	for i, d := range decisions {
+		s := stages[i].stage
 		fmt.Fprintln(&observed, s.Name, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, d.State, d.Candidate, d.Verdict.Reason)
-		r.waiting = r.waiting || c.stages[i].err != nil || c.stages[i].unmerged || d.State == promote.Waiting && c.stages[i].proposed == 0 || d.State == promote.Held || s.Commit != "" && s.Proof.Status != gate.Pass
+		r.waiting = r.waiting || stages[i].err != nil || stages[i].unmerged || d.State == promote.Waiting && stages[i].proposed == 0 || d.State == promote.Held || s.Commit != "" && s.Proof.Status != gate.Pass
 		for _, v := range []gate.Verdict{s.Proof, d.Verdict} {
 			r.nextChange = gate.EarlierTime(r.nextChange, v.NextChange())
 		}
-		r.nextChange = gate.EarlierTime(r.nextChange, c.stages[i].memory.waveEntry.verdict.NextChange())
+		r.nextChange = gate.EarlierTime(r.nextChange, stages[i].memory.waveEntry.verdict.NextChange())
 	}
 	r.observed = observed.String()
 	return r

@@ -64,6 +64,7 @@ type stageState struct {
 	laneProofs map[string]gate.Verdict // of its lanes, where it has failed as a whole
 	decider    *laneDecider            // nil if there are no lanes
 	laneReport *lane.Report            // what its lanes may do; nil if it moves as a whole
+	releases   *Releases               // those of the lane that it is the stage of; nil for the base
 	next       *lane.Composition       // what it gets if its lanes move by themselves; nil if it moves as a whole
 	written    *model.Lanes            // of the Promotion, if next is not nil
 

@@ -83,7 +83,6 @@ func (w *attempt) findCommits() error {
 	return nil
 }
 
-// addCommits adds the commits of a layer since the one that was rendered before.
 func (w *attempt) addCommits(in source.Commit, was string) {
 	layer := layerCommits{input: in, before: was}
 	if was != "" {
@@ -143,6 +142,9 @@ func (l layerCommits) write(b *strings.Builder, n int) {
 		return commitLink(c)
 	}
 	layer := codeText(l.input.Layer)
+	if l.input.Release != "" && l.before != "" {
+		layer += fmt.Sprintf(" (%s: %s -> %s)", codeText(l.input.Release), text.ShortCommit(l.before), text.ShortCommit(l.input.Commit))
+	}
 	switch {
 	case l.before == "":
 		fmt.Fprintf(b, "- %s is new, at %s\n", layer, at(l.input.Commit))

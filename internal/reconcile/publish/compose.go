@@ -118,7 +118,6 @@ func (p *composition) replacesFolder(old, fresh tree.Entry) bool {
 	return true
 }
 
-// equalExcept reports whether two folders differ at most in these files.
 func equalExcept(prefix string, a, b tree.Tree, files ...string) bool {
 	for old, next := range tree.ZipChanged(a, b) {
 		path := prefix + max(old.Name, next.Name)

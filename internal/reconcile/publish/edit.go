@@ -32,7 +32,6 @@ type Edit struct {
 	Independent string
 }
 
-// newCommit returns nil if the edit changes nothing.
 func (e Edit) newCommit(o Options) (*git.Commit, error) {
 	view, err := o.Remote.Mirror().View(e.Head)
 	if err != nil {

@@ -86,7 +86,6 @@ func (w *attempt) proposedChange() (promote.OutputChange, error) {
 	return c, err
 }
 
-// changeTitle does not depend on an acknowledgement, so that the commit and its reviews stay.
 func (w *attempt) changeTitle() string {
 	return forge.FitTitle(subjectOf(w.p) + ": " + w.changeSummary())
 }
@@ -99,7 +98,6 @@ func subjectOf(p Proposal) string {
 // minSummary.
 const maxTitle, minSummary = 72, 32
 
-// changeSummary returns the change for a title, removals first.
 func (w *attempt) changeSummary() string {
 	room := max(minSummary, maxTitle-utf8.RuneCountInString(subjectOf(w.p)+": "))
 	moves := w.moveSummary()

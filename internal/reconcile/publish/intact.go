@@ -51,7 +51,6 @@ func FindIntact(records *Records, repo *git.Repository, head, folder, environmen
 	return clusterfiles.Intact{Tree: files, Commit: intact}, nil
 }
 
-// ownsClusters reports whether the record names clusters, even deleted ones, or cannot be read.
 func (m *Records) ownsClusters(folder tree.Tree) bool {
 	r, err := m.ReadIn(folder)
 	return err != nil || slices.ContainsFunc(r.Environments, func(w Written) bool { return slices.Contains(w.Folders, clusterfiles.Folder) })

@@ -69,7 +69,6 @@ func Trailers(message string) map[string][]string {
 	return found
 }
 
-// treeDigest is stored in the commit's message to detect amendments.
 func treeDigest(environment, root string) string { return digestOf(environment, root) }
 
 // contentDigest identifies the content in a pull request, so that a closed one is not opened again.

@@ -67,7 +67,6 @@ func (w *attempt) findModules(branch string) (head string, err error) {
 	return head, err
 }
 
-// modulesCommits returns unreachable pins and the commit that makes them reachable.
 func (w *attempt) modulesCommits(head string, before, all tree.Tree) []git.Commit {
 	next := git.Commit{
 		Tree: all, Author: w.options.Author, Sign: w.options.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{before},

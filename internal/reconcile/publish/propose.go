@@ -181,7 +181,6 @@ func (w *attempt) reportDryRun(ctx context.Context, id string) Result {
 	return r
 }
 
-// findDeclined returns a result if a person closed a pull request with this content, else nil.
 func (w *attempt) findDeclined(ended *forge.Pull) *Result {
 	if ended == nil || ended.State != forge.Closed {
 		return nil

@@ -21,10 +21,9 @@ func (r *reading) addDecisions(files tree.Tree, folder string) {
 	}
 }
 
-// readDecisions reads the decisions of an environment's folder, also where Flux is told to ignore them.
-func (s *Source) readDecisions(repo *git.Repository, commit, folder string) (tree.Tree, error) {
-	folder = path.Join(folder, model.DecisionFolder)
-	return s.readOnce(commitFolder{repo: repo, commit: commit, sub: folder, kind: model.Decisions}, func() (tree.Tree, error) {
+func (s *Source) readOwnFolder(repo *git.Repository, commit, folder, own string, kind model.LayerKind) (tree.Tree, error) {
+	folder = path.Join(folder, own)
+	return s.readOnce(commitFolder{repo: repo, commit: commit, sub: folder, kind: kind, promotion: true}, func() (tree.Tree, error) {
 		_, written, err := repo.FindEntry(commit, folder)
 		if err != nil || !written {
 			return tree.Tree{}, err

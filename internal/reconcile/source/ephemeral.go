@@ -46,7 +46,6 @@ type Ephemeral struct {
 // Settled reports whether all that must be known of it is known.
 func (e *Ephemeral) Settled() bool { return !e.Problems.Stops() }
 
-// asEnvironment returns the ephemeral environment as one of the control plane's environments.
 func (e *Ephemeral) asEnvironment() *model.Environment {
 	c := *e.From
 	c.Object = model.Object{Kind: "Environment", Name: e.Name, Pos: e.Spec.Pos}
@@ -132,7 +131,6 @@ func (s *Source) ephemeralBranches() ([]string, error) {
 // maxEphemeral bounds how many commits of an ephemeral environment's branch are looked at.
 const maxEphemeral = 1000
 
-// readEphemeral reads what a branch says of itself.
 func (s *Source) readEphemeral(ctx context.Context, e *Ephemeral, lasting []*model.Environment) error {
 	var err error
 	e.Head, err = s.controlPlane.Branch(e.Branch)
@@ -165,7 +163,6 @@ func (s *Source) readEphemeral(ctx context.Context, e *Ephemeral, lasting []*mod
 	return s.checkEphemeral(ctx, e, lasting)
 }
 
-// checkEphemeral finds the environment that it is made from, and says what is wrong.
 func (s *Source) checkEphemeral(ctx context.Context, e *Ephemeral, lasting []*model.Environment) error {
 	pos, subject := e.Spec.Pos, "Ephemeral/"+e.Name
 	if e.Spec.Name != e.Name {

@@ -149,7 +149,6 @@ func (r *reading) findLanes(repo *git.Repository, asked bool) (Lanes, error) {
 	return lanes, nil
 }
 
-// refusesLanes reports whether the lanes of the environment do not fit into one tree, and says so.
 func (r *reading) refusesLanes(err error) bool {
 	var conflict *lane.ConflictError
 	if !errors.As(err, &conflict) || r.lanes == nil {

@@ -38,6 +38,8 @@ type Base struct {
 	// Own are the files and folders of the base's own branch in which environments have
 	// what was promoted to them, and what our commands write: it is their branch as well.
 	Own []string
+	// Feeds are those whose versions a lane promotes, sorted.
+	Feeds []FeedSource
 }
 
 // Base reads what the base says about promotion now, once after each [Source.Refresh].
@@ -69,7 +71,9 @@ func (s *Source) readBase(ctx context.Context) (*Base, error) {
 	progress = withProblems(progress, unread)
 	progress = withProblems(progress, append(checkUnread("base", "", all, progress), s.strayObjects(progress, found)...))
 	progress = withProblems(progress, s.checkLanes(progress, all))
-	b := &Base{Repo: s.controlPlane, Environments: found, Progress: progress}
+	feeds, ofFeeds := findFeeds(s, progress, all)
+	progress = withProblems(progress, ofFeeds)
+	b := &Base{Repo: s.controlPlane, Environments: found, Progress: progress, Feeds: feeds}
 	if b.Repo != nil && s.options.BaseDir == "" {
 		b.Branch = s.baseBranch()
 		b.Head, err = s.baseCommit(s.options.Base)
@@ -80,7 +84,6 @@ func (s *Source) readBase(ctx context.Context) (*Base, error) {
 	return b, err
 }
 
-// ownOnBase returns the places of the base's branch that environments write in.
 func (s *Source) ownOnBase(ctx context.Context, b Base) ([]string, error) {
 	var own []string
 	for _, e := range b.Environments {
@@ -213,7 +216,7 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 	b.Progress = withProblems(s.options.Parser.Progress(e.Name+" promotion", promotion), s.options.Parser.Scan(e.Name+" promotion", promotion).Problems)
 	var ofLanes problem.List
 	b.Lanes, ofLanes = findLaneRecord(b.Progress, b.Folder)
-	b.Progress = withProblems(b.Progress, ofLanes)
+	b.Progress = withProblems(b.Progress, append(ofLanes, CheckPins(b.Progress.Releases, b.Folder)...))
 	more, err := git.InspectTree(repo, b.Head, func(t tree.Tree) (problem.List, error) {
 		whole := t.Sub(b.Folder)
 		more := append(checkUnread(e.Name, b.Folder, whole, b.Progress), s.strayFreezes(b)...)

@@ -79,6 +79,7 @@ type reading struct {
 	recordHidden bool              // it is
 	mainBase     string            // the name of the BaseRepo that is promoted
 	lanes        *model.LaneRecord // of the environment; nil if none are written
+	pins         []*model.Release  // likewise
 	notRead      []NotRead
 }
 
@@ -151,7 +152,6 @@ func attributeProblems(problems problem.List, all []*model.Environment, env stri
 	return mine
 }
 
-// readBase reads what the environment's BaseRepos point to.
 func (r *reading) readBase(ctx context.Context) error {
 	found := r.scanLayers()
 	main := mainBaseRepo(found.BaseRepos)
@@ -221,7 +221,6 @@ func (r *reading) scanLayers() model.References {
 	return all
 }
 
-// readWorkloads reads the repositories of all registrations, several at a time.
 func (r *reading) readWorkloads(ctx context.Context) error {
 	registrations := r.scanLayers().Registrations
 	r.reportUnknownFolders(registrations)
@@ -230,12 +229,11 @@ func (r *reading) readWorkloads(ctx context.Context) error {
 	})
 }
 
-// readEach reads what several objects name, several at a time, into parts of the reading, in order.
 func readEach[T any](r *reading, all []T, read func(part *reading, one T) error) error {
 	parts := make([]reading, len(all))
 	errs := make([]error, len(all))
 	parallel.Each(maxParallel, all, func(i int, one T) {
-		parts[i] = reading{source: r.source, env: r.env, at: r.at}
+		parts[i] = reading{source: r.source, env: r.env, at: r.at, pins: r.pins}
 		errs[i] = read(&parts[i], one)
 	})
 	for i := range parts {
@@ -268,6 +266,9 @@ func (r *reading) readRegistration(ctx context.Context, registration *model.Regi
 	}
 	ref := registration.Workload
 	ref.Commit = r.at.Workloads[registration.Name]
+	if release, commit := r.findPin(registration.Name); ref.Commit == "" && release != nil {
+		return r.addPinned(ctx, layer, ref, release, commit)
+	}
 	return r.addRepository(ctx, layer, ref, &registration.Object, ref.Commit != "")
 }
 
@@ -298,6 +299,7 @@ func (r *reading) addFolder(layer model.Layer, dir string) error {
 	r.addLayer(layer, loaded, "")
 	if layer.Kind == model.Env {
 		r.addDecisions(files.Sub(model.DecisionFolder), "")
+		r.addPins(files.Sub(model.PinsFolder), "")
 		if e, isWritten := files.Lookup(LanesFile("")); isWritten && !e.IsDir() {
 			content, err := tree.FromFiles(map[string][]byte{LanesFile(""): e.Data})
 			if err != nil {
@@ -309,7 +311,6 @@ func (r *reading) addFolder(layer model.Layer, dir string) error {
 	return nil
 }
 
-// refusesPatterns reports whether a layer has too many patterns to be read, and says so.
 func (r *reading) refusesPatterns(layer model.Layer, err error) bool {
 	var many *TooManyPatterns
 	if !errors.As(err, &many) {
@@ -415,11 +416,16 @@ func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit
 	}
 	r.addLayer(layer, files, clean)
 	if layer.Kind == model.Env {
-		decisions, err := r.source.readDecisions(repo, commit, clean)
+		decisions, err := r.source.readOwnFolder(repo, commit, clean, model.DecisionFolder, model.Decisions)
 		if err != nil {
 			return err
 		}
 		r.addDecisions(decisions, clean)
+		pins, err := r.source.readOwnFolder(repo, commit, clean, model.PinsFolder, model.Env)
+		if err != nil {
+			return err
+		}
+		r.addPins(pins, clean)
 		record, problems, err := r.source.readLaneRecord(r.env, repo, commit, clean)
 		if err != nil {
 			return err

@@ -199,7 +199,6 @@ func (r *repositories) remoteOptions(place string) (git.RemoteOptions, error) {
 	return o, nil
 }
 
-// isNamed reports whether the host of a place is one that who runs this has named.
 func (r *repositories) isNamed(place string) bool {
 	return slices.ContainsFunc(r.named, func(url string) bool { return giturl.SameServer(url, place) })
 }

@@ -115,9 +115,13 @@ type Commit struct {
 	Repo   string `json:"repo,omitempty"`
 	Commit string `json:"commit,omitempty"`
 	// Lanes are the commits of the parts of the base that are not of Commit, by lane.
-	Lanes  map[string]string `json:"lanes,omitempty"`
-	When   time.Time         `json:"-"` // it was committed
-	Folder string            `json:"folder,omitempty"`
+	Lanes map[string]string `json:"lanes,omitempty"`
+	// Releases are those that the environment has, by lane.
+	Releases map[string]string `json:"-"`
+	// Release is the name of the one that pins the layer; "" if it was read where its branch is.
+	Release string    `json:"-"`
+	When    time.Time `json:"-"` // it was committed
+	Folder  string    `json:"folder,omitempty"`
 	// Moves is true if modules are read from it that are named by a branch, and so pinned to the commit.
 	Moves bool `json:"-"`
 	// Optional is true if the environment could be rendered without it: only modules are read from it.

@@ -141,7 +141,6 @@ func findRevision(repo *git.Repository, revision string) (string, error) {
 	return commit, nil
 }
 
-// adviseTemplate returns what to write in the place of a revision that the repository does not have.
 func adviseTemplate(repo *git.Repository) string {
 	if command := repo.FetchCommand(); command != "" {
 		return "the clone here has only a part of the repository; fetch the rest: " + command

@@ -35,7 +35,6 @@ func describeMistake(shown string, err error) (sentence, hint string, mistake bo
 // adviseUnreachable is what to do about a repository that cannot be reached.
 const adviseUnreachable = "check the URL, and that this machine can reach the host; --map reads it elsewhere"
 
-// describeLocation returns the location of a repository that was not opened, for people.
 func (r *repositories) describeLocation(repo string, err error) string {
 	if errors.Is(err, errLocal) {
 		return repo
@@ -43,7 +42,6 @@ func (r *repositories) describeLocation(repo string, err error) string {
 	return r.displayName(repo)
 }
 
-// reportUnopened reports that a repository which an object names was not opened.
 func (r *reading) reportUnopened(ctx context.Context, repo string, by *model.Object, err error) error {
 	shown := r.source.repositories.describeLocation(repo, err)
 	sentence, hint, mistake := describeMistake(shown, err)

@@ -168,7 +168,6 @@ func (u *unreadCheck) checkNearOwn(dir string, t tree.Tree) {
 	}
 }
 
-// checkFile checks one that is named like a hold or a freeze, or would be read if it could be.
 func (u *unreadCheck) checkFile(file string, e tree.Entry) {
 	const hint = "make it a file that ends in .yaml and holds a Hold or a Freeze, or remove it"
 	switch {
@@ -182,7 +181,6 @@ func (u *unreadCheck) checkFile(file string, e tree.Entry) {
 	}
 }
 
-// isUnderstood reports whether a file says something about promotion, right or wrong.
 func (u *unreadCheck) isUnderstood(file string) bool {
 	file = path.Join(u.folder, file)
 	for _, h := range slices.Concat(u.read.Holds, u.read.LaneHolds) {
@@ -219,7 +217,6 @@ func isNearOwn(name string) bool {
 	return strings.TrimSuffix(strings.Trim(strings.ToLower(name), "._-"), "s") == strings.TrimPrefix(OwnFolder, ".")
 }
 
-// looksLikeYAML reports whether people would take a file for one that is read.
 func looksLikeYAML(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	return ext == ".yaml" || ext == ".yml"

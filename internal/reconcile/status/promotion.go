@@ -92,6 +92,8 @@ type Stage struct {
 	Since  time.Time `json:"since,omitzero"`
 	// Lanes are the lanes that have another commit than Commit, or wait for one, by name.
 	Lanes []Lane `json:"lanes,omitempty"`
+	// Releases are the versions of applications that lanes promote, by lane.
+	Releases []Release `json:"releases,omitempty"`
 	// Waves are the waves of its running advance, in their order.
 	Waves []Wave `json:"waves,omitempty"`
 	// Advance is the id of this advance, also of one whose first wave is not merged.
@@ -156,6 +158,34 @@ type Lane struct {
 	Waiting int    `json:"waiting,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Hold    string `json:"hold,omitempty"`
+}
+
+// Release is the promotion state of a lane's versions of applications in an environment.
+type Release struct {
+	Lane string `json:"lane"`
+	// Name is that of the release that the environment has; "" for none, so that it follows the branches of its workloads.
+	Name   string `json:"name,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Versions are those of the release, as "checkout 1a2b3c4".
+	Versions []string   `json:"versions"`
+	Since    time.Time  `json:"since,omitzero"`
+	State    StageState `json:"state"`
+	// Next is the release that the environment gets or waits for, and Change how it differs, as "checkout 1a2b3c4 -> 4d5e6f7".
+	Next       string   `json:"next,omitempty"`
+	NextCommit string   `json:"nextCommit,omitempty"`
+	Change     []string `json:"change,omitempty"`
+	// Verdict is why it waits.
+	Verdict gate.Verdict `json:"verdict"`
+	Hold    string       `json:"hold,omitempty"`
+}
+
+// FindRelease returns the release of a lane; false if none is known.
+func (s Stage) FindRelease(lane string) (Release, bool) {
+	i := slices.IndexFunc(s.Releases, func(r Release) bool { return r.Lane == lane })
+	if i < 0 {
+		return Release{}, false
+	}
+	return s.Releases[i], true
 }
 
 // LaneNames returns the reported lanes, sorted.
@@ -301,6 +331,7 @@ func (c Chain) clone() Chain {
 		s.After = slices.Clone(s.After)
 		s.Turns = slices.Clone(s.Turns)
 		s.Waves = slices.Clone(s.Waves)
+		s.Releases = slices.Clone(s.Releases)
 		s.Groups = maps.Clone(s.Groups)
 		s.Withheld = slices.Clone(s.Withheld)
 		s.Removals = cloneRemovals(s.Removals)

@@ -3,9 +3,12 @@ package plaintext
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/display"
@@ -56,7 +59,34 @@ func formatLanePositions(c status.Chain) string {
 		}
 		b.WriteString(display.SanitizeLine("lane "+name+": "+strings.Join(has, ", ")+strings.Join(stops, "")) + "\n")
 	}
+	var lanes []string
+	for _, s := range c.Stages {
+		lanes = append(lanes, list.Convert(s.Releases, func(r status.Release) string { return r.Lane })...)
+	}
+	slices.Sort(lanes)
+	for _, lane := range slices.Compact(lanes) {
+		var has, stops []string
+		for _, s := range c.Stages {
+			r, _ := s.FindRelease(lane)
+			has = append(has, fmt.Sprintf("%s has %s", s.Environment, cmp.Or(r.Name, "none")))
+			if stop := formatReleaseStop(r); stop != "" {
+				stops = append(stops, fmt.Sprintf("; %s in %s", stop, s.Environment))
+			}
+		}
+		b.WriteString(display.SanitizeLine("releases of "+lane+": "+strings.Join(has, ", ")+strings.Join(stops, "")) + "\n")
+	}
 	return b.String()
+}
+
+// formatReleaseStop returns what a release waits for; "" if nothing waits.
+func formatReleaseStop(r status.Release) string {
+	switch {
+	case r.Verdict.Status == gate.Pass:
+		return ""
+	case r.Next == "":
+		return r.Verdict.Reason
+	}
+	return fmt.Sprintf("%s (%s) waits: %s", r.Next, strings.Join(r.Change, ", "), r.Verdict.Reason)
 }
 
 func formatStageLanes(s status.Stage) string {
@@ -68,8 +98,25 @@ func formatStageLanes(s status.Stage) string {
 		}
 		b.WriteString("\n" + display.SanitizeLine(line))
 	}
+	b.WriteString(FormatReleases(s))
 	if b.Len() > 0 {
 		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// FormatReleases returns a line for each lane's versions in an environment.
+func FormatReleases(s status.Stage) string {
+	var b strings.Builder
+	for _, r := range s.Releases {
+		line := fmt.Sprintf("releases of %s: %s", r.Lane, cmp.Or(r.Name, "none"))
+		if len(r.Versions) > 0 {
+			line += fmt.Sprintf(" (%s), %s", strings.Join(r.Versions, ", "), r.State)
+		}
+		if stop := formatReleaseStop(r); stop != "" {
+			line += "; " + stop
+		}
+		b.WriteString("\n" + display.SanitizeLine(line))
 	}
 	return b.String()
 }

@@ -10,7 +10,7 @@ import (
 
 // notYet is what README.md says that does not work yet, with the file and the key in it that will be there when it does.
 var notYet = map[string][2]string{
-	"application versions that are promoted by themselves": {"schemas/all.json", `"const": "Feed"`},
+	"versions of images and charts that are promoted by themselves": {"schemas/Feed.json", `"image"`},
 	"waves inside an environment":                          {"schemas/Promotion.json", `"waves"`},
 	"waves of single clusters":                             {"schemas/ClusterType.json", `"perCluster"`},
 	"delivery through OCI registries":                      {"internal/config/settings.json", `"registry"`},

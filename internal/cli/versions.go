@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"cmp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/server/display"
+)
+
+func newVersions(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	c := &cobra.Command{
+		Use:     "versions",
+		GroupID: groupPromotion,
+		Short:   "Show which versions of applications environments have",
+		Long: `Versions shows for each Feed the newest version that there is, the newest release of its lane,
+and what each environment has. An environment without a version follows the branch of the
+workload's registration: what is pushed there reaches it at once.`,
+		Example: `  fairlead versions
+  fairlead versions adopt --pull-request
+  fairlead versions cut checkout --set checkout=4be1c2d --reason "the last good one"`,
+		Args: checkSubcommand,
+		RunE: func(c *cobra.Command, _ []string) error {
+			d, err := cc.openForEnvironments(c.Context())
+			if err != nil {
+				return err
+			}
+			all, err := actions.ListVersions(c.Context(), d)
+			if err != nil {
+				return err
+			}
+			names := list.Convert(all, func(v actions.FeedVersions) string { return v.Feed })
+			return a.printValue(all, names, func() string { return formatVersions(all, a.stdout) })
+		},
+	}
+	c.Flags().SortFlags = false
+	cc.addControlPlaneFlags(c)
+	a.addOutputFlag(c)
+	for _, part := range []*cobra.Command{newVersionsAdopt(a), newVersionsCut(a)} {
+		part.GroupID = ""
+		c.AddCommand(part)
+	}
+	return c
+}
+
+func formatVersions(all []actions.FeedVersions, to *display.Stream) string {
+	if len(all) == 0 {
+		return "There are no feeds: fairlead versions adopt writes them for what is registered.\n"
+	}
+	columns := []display.Column{{Heading: "FEED"}, {Heading: "LANE"}, {Heading: "NEWEST"}, {Heading: "RELEASE"}}
+	for _, e := range all[0].Environments {
+		columns = append(columns, display.Column{Heading: e.Environment})
+	}
+	rows := make([][]string, len(all))
+	unread := ""
+	for i, v := range all {
+		rows[i] = []string{v.Feed, v.Lane, cmp.Or(v.Newest, "unknown"), cmp.Or(v.Release, "none")}
+		for _, e := range v.Environments {
+			has := "follows the branch"
+			if e.Version != "" {
+				has = e.Release + " " + e.Version
+			}
+			rows[i] = append(rows[i], has)
+		}
+		if v.Unread != "" {
+			unread += display.SanitizeLine(v.Feed+": "+v.Unread) + "\n"
+		}
+	}
+	text := ""
+	for _, line := range to.FormatRows(columns, rows) {
+		text += line
+	}
+	return text + unread
+}
+
+func newVersionsAdopt(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	c := &cobra.Command{
+		Use:   "adopt",
+		Short: "Have the versions of all registered workloads promoted",
+		Long: `Adopt writes a Feed for each WorkloadRegistration of the base that has none, into
+.fairlead/feeds.yaml. From then on each environment stays at the commit of the workload's
+repository that it has, and a push reaches the first environment only: the others get it as they
+get commits of the base. Each registration has to be in a lane of the Promotion.`,
+		Example: `  fairlead versions adopt --dry-run
+  fairlead versions adopt --pull-request`,
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			d, err := cc.openForEnvironments(c.Context())
+			if err != nil {
+				return err
+			}
+			return cc.finishAction(c.Context())(actions.AdoptFeeds(c.Context(), d, cc.reason))
+		},
+	}
+	cc.addActionFlags(c, "")
+	return c
+}
+
+func newVersionsCut(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	cut := actions.Cut{}
+	c := &cobra.Command{
+		Use:   "cut LANE",
+		Short: "Make a release of a lane now",
+		Long: `Cut makes a release of a lane, a commit on branch releases/LANE of the control plane, from the
+newest versions of its feeds, or from those of --set. Fairlead makes releases by itself; by hand
+they can have older versions, and those of a branch that was rewritten.`,
+		Example: `  fairlead versions cut checkout --reason "the branch was rewritten"
+  fairlead versions cut checkout --set checkout=4be1c2d --reason "the last good one"`,
+		Args: checkArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if cc.propose {
+				return usageErrorf("leave it out: promotion decides which environment gets the release", "a release is not made by a pull request")
+			}
+			if err := cc.requireReason("a release by hand"); err != nil {
+				return err
+			}
+			d, err := cc.openForEnvironments(c.Context())
+			if err != nil {
+				return err
+			}
+			cut.Lane, cut.Reason = args[0], cc.reason
+			return cc.finishAction(c.Context())(actions.CutRelease(c.Context(), d, cut))
+		},
+	}
+	c.Flags().StringToStringVar(&cut.Versions, "set", nil, "take another version of a feed: `FEED=REVISION`")
+	cc.addActionFlags(c, "")
+	return c
+}

@@ -1,0 +1,124 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Feed says that the versions of an application are promoted: those of the branch that its registration reads.
+type Feed struct {
+	Object
+	Workload string // the name of the registration
+}
+
+type feedSpec struct {
+	Workload string `yaml:"workload" required:"true"`
+}
+
+func readFeed(r *reader, n *yaml.Node, d *decoder) *Feed {
+	o, s, _ := readObject[feedSpec](r, n, "Feed", d)
+	return &Feed{o, s.Workload}
+}
+
+// ReleaseKind is the kind of a [Release]. The earlier name of [HoldRelease] is the same, without spec.lane.
+const ReleaseKind = earlierHoldRelease
+
+// Release is a set of versions that moves along a lane: in a release's own commit, and where an environment has it.
+type Release struct {
+	Object
+	Lane string
+	// Commit is that of the release; "" in that commit itself.
+	Commit   string
+	Versions map[string]FeedVersion // by feed
+}
+
+// FeedVersion is one version of an application.
+type FeedVersion struct {
+	Version string `yaml:"version"`
+	Commit  string `yaml:"commit"`
+	// Registration is the one that is read at the commit.
+	Registration string `yaml:"registration"`
+}
+
+type releaseSpec struct {
+	Lane     string                 `yaml:"lane" required:"true"`
+	Commit   verbatimText           `yaml:"commit"`
+	Versions map[string]versionSpec `yaml:"versions" required:"true"`
+}
+
+type versionSpec struct {
+	Version      verbatimText `yaml:"version" required:"true"`
+	Commit       verbatimText `yaml:"commit" required:"true"`
+	Registration string       `yaml:"registration" required:"true"`
+}
+
+// PinsFolder holds what environments have of releases, in the folder of an environment: a file for each lane.
+const PinsFolder = ".fairlead/pins"
+
+// PinsFile returns the file of a lane's pins in the folder of an environment.
+func PinsFile(folder, lane string) string { return path.Join(folder, PinsFolder, lane+".yaml") }
+
+func isWholeCommit(id string) bool {
+	return len(id) == 40 && strings.Trim(id, "0123456789abcdef") == ""
+}
+
+func readRelease(r *reader, n *yaml.Node, d *decoder) *Release {
+	o, s, _ := readObject[releaseSpec](r, n, ReleaseKind, d)
+	release := &Release{Object: o, Lane: s.Lane, Commit: string(s.Commit), Versions: map[string]FeedVersion{}}
+	const hint = "copy the file as it was before; fairlead versions lists the releases"
+	if s.Commit != "" && !isWholeCommit(release.Commit) {
+		d.problems.Addf(o.Pos, d.subject, hint, "spec.commit is %q, which is not the id of a commit", s.Commit)
+	}
+	pinned := map[string]string{}
+	for _, feed := range slices.Sorted(maps.Keys(s.Versions)) {
+		v := s.Versions[feed]
+		release.Versions[feed] = FeedVersion{string(v.Version), string(v.Commit), v.Registration}
+		if !isWholeCommit(string(v.Commit)) {
+			d.problems.Addf(o.Pos, d.subject, hint, "the commit of %s is %q, which is not the id of a commit", feed, v.Commit)
+		}
+		if other := pinned[v.Registration]; other != "" {
+			d.problems.Addf(o.Pos, d.subject, hint, "%s and %s are both versions of %s", other, feed, v.Registration)
+		}
+		pinned[v.Registration] = feed
+	}
+	return release
+}
+
+// EncodeRelease returns the text of a release.
+func EncodeRelease(r Release) ([]byte, error) {
+	type spec struct {
+		Lane     string                 `yaml:"lane"`
+		Commit   string                 `yaml:"commit,omitempty"`
+		Versions map[string]FeedVersion `yaml:"versions"`
+	}
+	return EncodeObject(ReleaseKind, r.Name, spec{r.Lane, r.Commit, r.Versions})
+}
+
+// DescribeChange returns how a release differs from an earlier one, as "checkout 1a2b3c4 -> 4d5e6f7", sorted by feed; nil for no
+// earlier one lists all versions.
+func (r Release) DescribeChange(before *Release) (all []string) {
+	was := map[string]FeedVersion{}
+	if before != nil {
+		was = before.Versions
+	}
+	for _, feed := range slices.Sorted(maps.Keys(r.Versions)) {
+		v := r.Versions[feed]
+		switch old, had := was[feed]; {
+		case !had:
+			all = append(all, fmt.Sprintf("%s %s", feed, v.Version))
+		case old != v:
+			all = append(all, fmt.Sprintf("%s %s -> %s", feed, old.Version, v.Version))
+		}
+	}
+	for _, feed := range slices.Sorted(maps.Keys(was)) {
+		if _, has := r.Versions[feed]; !has {
+			all = append(all, fmt.Sprintf("%s %s is no longer pinned", feed, was[feed].Version))
+		}
+	}
+	return all
+}

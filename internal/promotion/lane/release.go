@@ -1,0 +1,51 @@
+package lane
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// NewestVersion is what a feed offers for the next release of its lane.
+type NewestVersion struct {
+	Feed, Registration string
+	Commit             string // "" if it is unknown
+	// Follows reports that Commit contains the commit of the last release.
+	Follows bool
+	// Unchanged reports that what is read is the same at both.
+	Unchanged bool
+}
+
+// NextRelease returns the release that follows another one, which is nil for the first one, and the feeds whose history was
+// rewritten: they keep their versions, which never fall but by hand. It is nil if nothing is new.
+func NextRelease(lane string, last *model.Release, found []NewestVersion) (next *model.Release, rewritten []string) {
+	next = &model.Release{Lane: lane, Versions: map[string]model.FeedVersion{}}
+	number, had := 0, map[string]model.FeedVersion{}
+	if last != nil {
+		had = last.Versions
+		number, _ = strconv.Atoi(strings.TrimPrefix(last.Name, lane+"-"))
+	}
+	for _, f := range found {
+		old, has := had[f.Feed]
+		has = has && old.Registration == f.Registration
+		switch {
+		case f.Commit == "" && !has:
+		case f.Commit == "", has && (f.Commit == old.Commit || f.Follows && f.Unchanged):
+			next.Versions[f.Feed] = old
+		case has && !f.Follows:
+			next.Versions[f.Feed] = old
+			rewritten = append(rewritten, f.Feed)
+		default:
+			next.Versions[f.Feed] = model.FeedVersion{Version: text.ShortCommit(f.Commit), Commit: f.Commit, Registration: f.Registration}
+		}
+	}
+	if maps.Equal(next.Versions, had) {
+		return nil, rewritten
+	}
+	next.Name = fmt.Sprintf("%s-%d", lane, number+1)
+	return next, rewritten
+}

@@ -1,0 +1,424 @@
+package actions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// releaseView is a snapshot of the releases of a lane, and of the one that the environment has; nil for none.
+type releaseView struct {
+	snapshot
+	promoter.Releases
+	pins *model.Release
+}
+
+func newReleaseView(v snapshot, name string) (releaseView, bool, error) {
+	found, known, err := promoter.FindReleases(v.base, name)
+	r := releaseView{snapshot: v, Releases: found}
+	if v.branch.Progress != nil {
+		r.pins = promoter.FindPins(v.branch, name)
+	}
+	if err != nil || !known || found.Line.Head() == "" {
+		return r, false, err
+	}
+	return r, true, nil
+}
+
+// resolveRelease returns the commit of a release that is named, or is a revision; "" if it is none of the lane.
+func (r releaseView) resolveRelease(revision string) (string, error) {
+	if revision == "" {
+		return "", nil
+	}
+	for _, commit := range r.Line.Commits() {
+		if r.Name(commit) == revision {
+			return commit, nil
+		}
+	}
+	commit, err := r.base.Repo.Resolve(revision)
+	if errors.Is(err, git.ErrNoRevision) && strings.HasPrefix(revision, r.Lane+"-") {
+		return "", problem.Refusef("fairlead versions lists them", "lane %s has no release %s", r.Lane, revision)
+	}
+	if err != nil || !r.Line.Contains(commit) {
+		return "", nil // it is of the base, or nothing
+	}
+	return commit, nil
+}
+
+func (r releaseView) present() string {
+	if r.pins == nil {
+		return ""
+	}
+	return r.pins.Commit
+}
+
+func (r releaseView) describe(commit string) string {
+	release := r.Find(commit)
+	if release == nil {
+		return text.ShortCommit(commit)
+	}
+	return fmt.Sprintf("%s (%s)", release.Name, strings.Join(release.DescribeChange(nil), ", "))
+}
+
+// findRelease returns the release of a lane that a person means: the one that is named, or else the one that the environment waits
+// for; "" if that is a commit of the base.
+func findRelease(v snapshot, lane, revision string, known *status.Chain) (releaseView, string, error) {
+	r, has, err := newReleaseView(v, lane)
+	if err != nil || !has {
+		return r, "", err
+	}
+	if revision == "" {
+		s, _ := findStage(known, v.stage.Name)
+		waiting, _ := s.FindRelease(lane)
+		return r, waiting.NextCommit, nil
+	}
+	commit, err := r.resolveRelease(revision)
+	return r, commit, err
+}
+
+// findSentRelease returns the release of a lane that another environment has; "" if this one has it.
+func findSentRelease(ctx context.Context, d *Session, r releaseView, from string) (string, error) {
+	b, err := d.source.Branch(ctx, from)
+	if err != nil {
+		return "", err
+	}
+	pins := promoter.FindPins(b, r.Lane)
+	if pins == nil || pins.Commit == r.present() {
+		return "", nil
+	}
+	return pins.Commit, nil
+}
+
+func promoteRelease(r releaseView, commit string, p Promotion, now time.Time) (change, error) {
+	release, present := r.Find(commit), r.present()
+	if release == nil {
+		return change{}, problem.Refusef("fairlead versions lists them", "lane %s has no release %s", r.Lane, text.ShortCommit(commit))
+	}
+	c := change{
+		action: promoteAction, environment: p.Environment, lane: r.Lane, from: present, to: commit, reason: p.Reason,
+		title:   fmt.Sprintf("Promote %s to %s", release.Name, p.Environment),
+		summary: fmt.Sprintf("%s gets %s", p.Environment, r.describe(commit)),
+		moves:   release.DescribeChange(r.pins),
+	}
+	switch {
+	case commit == present && len(c.moves) == 0:
+		c.summary = fmt.Sprintf("%s has %s already", p.Environment, release.Name)
+		return c, nil
+	case r.Line.IsNewer(present, commit):
+		return c, problem.Refusef(fmt.Sprintf("fairlead rollback %s --lane %s --to %s --reason TEXT goes back, and stays there", p.Environment, text.QuoteShell(r.Lane), release.Name),
+			"%s is older than %s, which %s has", release.Name, r.pins.Name, p.Environment)
+	}
+	for _, o := range r.findObjections(p, commit, now) {
+		if !p.Force {
+			return change{}, o
+		}
+		c.overridden = append(c.overridden, o.Reason)
+	}
+	if c.overridden != nil {
+		c.forced, c.reason = p.Reason, ""
+	}
+	return c, r.writePins(&c, commit)
+}
+
+func (r releaseView) findObjections(p Promotion, commit string, now time.Time) objections {
+	all := newObjections(r.snapshot)
+	for _, h := range r.branch.Progress.LaneHolds {
+		if h.Lane == r.Lane {
+			all.add(fmt.Sprintf("fairlead release %s --lane %s ends that", p.Environment, text.QuoteShell(h.Lane)), "lane %s is held in %s: %s", h.Lane, p.Environment, h.Reason)
+		}
+	}
+	if back, err := r.FindReversal(r.branch, p.Environment); err == nil && back != nil {
+		all.add(fmt.Sprintf("fairlead release %s --lane %s ends that", p.Environment, text.QuoteShell(r.Lane)), "lane %s is held in %s: %s reverted it in %s", r.Lane, p.Environment, back.Author, text.ShortCommit(back.Commit))
+	}
+	if frozen := gate.EvaluateFreezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: r.base.Progress.Freezes}); frozen.Status != gate.Pass {
+		all.add("wait for its end, or insist with --force --reason TEXT", "%s", frozen.Reason)
+	}
+	const hint = "wait for it, or insist with --force --reason TEXT"
+	s, known := findStage(p.Report, p.Environment)
+	waiting, _ := s.FindRelease(r.Lane)
+	byPeople := r.stage.Record == "pull-request" && waiting.Verdict.Status == gate.Wait && len(waiting.Verdict.Parts) == 1 && waiting.Verdict.Parts[0].Status == gate.Pass
+	switch {
+	case len(r.stage.After) == 0 && len(r.stage.Gates) == 0, byPeople:
+	case !known || waiting.NextCommit != commit:
+		all.add(hint, "it is not known whether %s was verified in %s", r.Name(commit), text.Join(r.stage.After, " and "))
+	case waiting.Verdict.Status != gate.Pass && len(all) == 0:
+		all.add(hint, "%s waits: %s", r.Name(commit), waiting.Verdict.Reason)
+	}
+	return all
+}
+
+func (r releaseView) writePins(c *change, commit string) error {
+	release := r.Find(commit)
+	file, content, err := promoter.NewPins(r.branch, *release, commit)
+	c.workloads = map[string]string{}
+	for _, v := range release.Versions {
+		c.workloads[v.Registration] = v.Commit
+	}
+	if c.files == nil {
+		c.files = map[string][]byte{}
+	}
+	c.files[file] = content
+	return err
+}
+
+func rollBackRelease(ctx context.Context, d *Session, r releaseView, b Rollback) (change, error) {
+	if _, err := newLaneView(r.snapshot, b.Lane); err != nil {
+		return change{}, err
+	}
+	had, err := r.branch.ListPins(b.Lane, maxRecords, maxVersions)
+	if err != nil {
+		return change{}, err
+	}
+	present := r.present()
+	target, err := r.resolveRelease(b.To)
+	if err != nil {
+		return change{}, err
+	}
+	older := slices.DeleteFunc(had, func(commit string) bool { return !isOlder(r.Line, commit, present) })
+	var notes []string
+	for _, commit := range older {
+		if target == "" && d.readEvidence(ctx, b.Environment, commit) == promoter.Verified {
+			target = commit
+		}
+	}
+	switch {
+	case target == "" && len(older) > 0:
+		target = older[0]
+		notes = append(notes, fmt.Sprintf("no older release of lane %s that %s had is known to be verified there; this is the last one", b.Lane, b.Environment))
+	case target == "":
+		return change{}, problem.Refusef(fmt.Sprintf("fairlead hold %s --lane %s --reason TEXT keeps it where it is", b.Environment, text.QuoteShell(b.Lane)), "%s had no older release of lane %s before", b.Environment, b.Lane)
+	case target == present:
+		notes = append(notes, "it has this release: its versions are written again")
+	case r.Line.IsNewer(target, present) && present != "":
+		return change{}, problem.Refusef("fairlead promote goes forward", "%s is newer than %s, which %s has", r.Name(target), r.Name(present), b.Environment)
+	case r.Line.Contains(present) && !slices.Contains(older, target):
+		return change{}, problem.Refusef("go back to one that it had: fairlead history "+b.Environment+" lists them", "%s never had %s", b.Environment, r.Name(target))
+	}
+	name := r.Name(target)
+	c := change{
+		action: rollbackAction, environment: b.Environment, lane: b.Lane, from: present, to: target, reason: b.Reason, notes: notes,
+		title:   fmt.Sprintf("Roll lane %s in %s back to %s", b.Lane, b.Environment, name),
+		summary: fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s --lane %[3]s", b.Environment, r.describe(target), text.QuoteShell(b.Lane)),
+		moves:   r.Find(target).DescribeChange(r.pins),
+	}
+	err = r.writePins(&c, target)
+	if err == nil {
+		err = c.writeHold(r.snapshot, promoter.LaneHoldFile(r.branch.Folder, b.Lane), holdSpec{Reason: b.Reason, Lane: b.Lane})
+	}
+	return c, err
+}
+
+// Cut is a request to make a release of a lane from the newest versions, also where a feed's branch was rewritten, and from others.
+type Cut struct {
+	Lane string
+	// Versions are revisions, by feed.
+	Versions map[string]string
+	Reason   string
+}
+
+// CutRelease commits a release to the branch of a lane.
+func CutRelease(ctx context.Context, d *Session, c Cut) (Result, error) {
+	base, err := d.source.Base(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if p, stops := base.Progress.Problems.FirstStopping(); stops {
+		return Result{}, problem.Refusef("fairlead check lists them; fix them first", "the base has problems: %s", p)
+	}
+	known, has, err := promoter.FindReleases(base, c.Lane)
+	feeds := slices.DeleteFunc(slices.Clone(base.Feeds), func(f source.FeedSource) bool { return f.Lane != c.Lane })
+	switch {
+	case err != nil:
+		return Result{}, err
+	case !has || len(feeds) == 0:
+		var lanes []string
+		for _, f := range base.Feeds {
+			lanes = append(lanes, f.Lane)
+		}
+		slices.Sort(lanes)
+		hint := "fairlead versions adopt writes feeds for what is registered"
+		if len(lanes) > 0 {
+			hint = cmp.Or(problem.DidYouMean(c.Lane, lanes), "the lanes with feeds are "+text.Join(slices.Compact(lanes), ", "))
+		}
+		return Result{}, problem.Refusef(hint, "lane %s has no feeds", c.Lane)
+	case known.Stopped != "":
+		return Result{}, problem.Refusef("", "%s", known.Stopped)
+	}
+	var found []lane.NewestVersion
+	for _, f := range feeds {
+		repo, commit, err := source.FindVersion(ctx, d.source, f)
+		if revision := c.Versions[f.Name]; err == nil && revision != "" {
+			commit, err = repo.Resolve(revision)
+			delete(c.Versions, f.Name)
+		}
+		if err != nil {
+			return Result{}, fmt.Errorf("read the version of %s: %w", f.Name, err)
+		}
+		found = append(found, lane.NewestVersion{Feed: f.Name, Registration: f.Registration.Name, Commit: commit, Follows: true})
+	}
+	for name := range c.Versions {
+		return Result{}, problem.Refusef("", "lane %s has no feed %s", c.Lane, name)
+	}
+	head := known.Line.Head()
+	last := known.Find(head)
+	next, _ := lane.NextRelease(c.Lane, last, found)
+	branch := source.ReleasesPrefix + c.Lane
+	if next == nil {
+		return Result{Action: cutAction, Name: last.Name, Branch: branch, Summary: last.Name + " has these versions already"}, nil
+	}
+	commit, err := promoter.NewReleaseCommit(*next, last, head)
+	if err != nil {
+		return Result{}, err
+	}
+	made := change{action: cutAction, lane: c.Lane, title: "Release " + next.Name, moves: next.DescribeChange(last), reason: c.Reason, trailers: d.options.Trailers}
+	commit.Author, commit.Committer, commit.Sign, commit.When, commit.Message = d.options.Author, d.options.Committer, d.options.Sign, d.options.Now(), made.commitMessage()
+	r := Result{Action: cutAction, Name: next.Name, Branch: branch, Summary: fmt.Sprintf("%s is made: %s", next.Name, strings.Join(made.moves, ", "))}
+	remote, _ := d.findRemote(d.options.ControlPlane)
+	if remote == nil {
+		return Result{}, errors.New("the control plane was not read")
+	}
+	o := publish.Options{BeforeEffect: d.options.BeforeEffect}
+	o.Announce("commit to " + branch)
+	pack, err := remote.Write(ctx, commit)
+	if err == nil {
+		err = remote.Push(ctx, pack, git.RefUpdate{Ref: "refs/heads/" + branch, Old: head, New: pack.Commits[0]})
+	}
+	if errors.Is(err, git.ErrStale) {
+		return r, problem.Refusef("try again", "the lane got another release meanwhile")
+	}
+	if err == nil {
+		r.Changed, r.Commit, r.From, r.To = true, pack.Commits[0], head, pack.Commits[0]
+	}
+	return r, err
+}
+
+// FeedVersions is what a feed offers, and what environments have of it.
+type FeedVersions struct {
+	Feed string `json:"feed"`
+	Lane string `json:"lane"`
+	// Newest is the newest version that there is; "" if it cannot be read, which Unread says why.
+	Newest string `json:"newest,omitempty"`
+	Unread string `json:"unread,omitempty"`
+	// Release is the newest release of the lane, and Version what it has; "" if there is none.
+	Release      string               `json:"release,omitempty"`
+	Version      string               `json:"version,omitempty"`
+	Environments []EnvironmentVersion `json:"environments"`
+}
+
+// EnvironmentVersion is what an environment has of a feed; "" if it follows the branch.
+type EnvironmentVersion struct {
+	Environment string `json:"environment"`
+	Release     string `json:"release,omitempty"`
+	Version     string `json:"version,omitempty"`
+}
+
+// ListVersions returns the versions of all feeds, sorted by feed.
+func ListVersions(ctx context.Context, d *Session) ([]FeedVersions, error) {
+	base, err := d.source.Base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []FeedVersions{}
+	for _, f := range base.Feeds {
+		v := FeedVersions{Feed: f.Name, Lane: f.Lane}
+		_, newest, err := source.FindVersion(ctx, d.source, f)
+		if err != nil {
+			v.Unread = err.Error()
+		} else {
+			v.Newest = text.ShortCommit(newest)
+		}
+		known, _, err := promoter.FindReleases(base, f.Lane)
+		if err != nil {
+			return nil, err
+		}
+		if last := known.Find(known.Line.Head()); last != nil {
+			v.Release, v.Version = last.Name, last.Versions[f.Name].Version
+		}
+		for _, name := range names {
+			b, err := d.source.Branch(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			e := EnvironmentVersion{Environment: name}
+			if pins := promoter.FindPins(b, f.Lane); pins != nil {
+				e.Release, e.Version = pins.Name, pins.Versions[f.Name].Version
+			}
+			v.Environments = append(v.Environments, e)
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// feedsFile is where feeds are written that nobody wrote by hand.
+const feedsFile = source.OwnFolder + "/feeds.yaml"
+
+// AdoptFeeds writes a feed for each registration of the base that has none.
+func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) {
+	return d.perform(ctx, "", func(v snapshot) (change, error) {
+		c := change{action: adoptAction, name: "feeds", title: "Promote the versions of what is registered", reason: reason}
+		if v.orderProblem != "" {
+			return c, problem.Refusef("fairlead check lists them; fix them first", "the order of promotion has problems: %s", v.orderProblem)
+		}
+		registered, err := source.ListRegistrations(d.source)
+		if err != nil {
+			return c, err
+		}
+		var partition lane.Partition
+		if lanes := promoter.DefinedLanes(v.base); lanes != nil {
+			partition = lane.NewPartition(*lanes)
+		}
+		has, _, err := v.base.Repo.FindEntry(v.base.Head, feedsFile)
+		if err != nil {
+			return c, err
+		}
+		content := has.Data
+		var names []string
+		for _, r := range registered {
+			if slices.ContainsFunc(v.base.Progress.Feeds, func(f *model.Feed) bool { return f.Workload == r.Name }) {
+				continue
+			}
+			if partition.FindLane(r.Pos.File) == lane.Platform {
+				return c, problem.Refusef("write lanes: {each: workloads/*} into spec of the Promotion, or name a lane with that path", "no lane has %s, where %s is registered", r.Pos.File, r.Name)
+			}
+			written, err := model.EncodeObject("Feed", r.Name, struct {
+				Workload string `yaml:"workload"`
+			}{r.Name})
+			if err != nil {
+				return c, err
+			}
+			if len(content) > 0 {
+				content = append(slices.Clip(content), "---\n"...)
+			}
+			content = append(slices.Clip(content), written...)
+			names = append(names, r.Name)
+			c.moves = append(c.moves, r.Name+" follows branch "+r.Workload.Branch+" of "+r.Workload.Repo)
+		}
+		c.summary = "all that is registered has a feed"
+		if c.moves == nil {
+			return c, nil
+		}
+		c.summary = "what is pushed for " + text.Join(names, " and ") + " is promoted from environment to environment"
+		c.files = map[string][]byte{feedsFile: content}
+		return c, nil
+	})
+}

@@ -1,0 +1,261 @@
+package loop_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+)
+
+const pinsOfTill = ".fairlead/pins/till.yaml"
+
+// releasesWorld is a chain whose only workload is in a team's repository; its versions follow each other by [releasesWorld.push].
+type releasesWorld struct {
+	*world
+	*daemon
+	team   *gittest.Work
+	pushed map[string]string // names of commits
+}
+
+func newReleasesWorld(t *testing.T, feeds string) *releasesWorld {
+	t.Helper()
+	w := newWorld(t, scaffold.Branches, "dev", "stage", "prod")
+	w.more = "write: true\n"
+	w.register(w.server.Create("till"), "main")
+	r := &releasesWorld{world: w, team: w.server.Work(t, "till"), pushed: map[string]string{}}
+	r.push("v1")
+	w.commitNow("main", "lanes and feeds", map[string]string{promotionFile: "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: fleet}\nspec:\n  lanes: {each: workloads/*}\n  environments:\n" +
+		"    - {name: dev, merge: direct}\n    - {name: stage, after: [dev], merge: direct}\n    - {name: prod, after: [stage], merge: direct}\n", "feeds.yaml": feeds})
+	r.daemon = w.begin(w.data)
+	return r
+}
+
+const feedOfTill = "apiVersion: fairlead.io/v1alpha1\nkind: Feed\nmetadata: {name: till}\nspec: {workload: till}\n"
+
+// push has the team change its workload.
+func (r *releasesWorld) push(version string) {
+	var targets strings.Builder
+	for _, environment := range []string{"dev", "stage", "prod"} {
+		fmt.Fprintf(&targets, "    - name: web\n      environment: %s\n      manifests: {repo: https://git.example.com/till, branch: %s, path: deploy}\n", environment, version)
+	}
+	r.team.Write("deploy/till.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: till, labels: {app: hello}}\nspec:\n  deploymentTargets:\n"+targets.String())
+	r.pushed[r.team.Commit(version)] = version
+	r.team.Push()
+}
+
+// has gives the versions in the outputs, and the releases in the environments.
+func (r *releasesWorld) has() string {
+	r.world.Helper()
+	var all []string
+	for _, environment := range []string{"dev", "stage", "prod"} {
+		text := environment + "="
+		for _, version := range r.pushed {
+			out := gittest.Files(r.world, r.server.Dir("out"), r.head("out", environment))["cloud/till-web/reconciler.yaml"]
+			if strings.Contains(out, `branch: "`+version+`"`) {
+				text += version
+			}
+		}
+		pins := gittest.Files(r.world, r.server.Dir(r.cp()), r.head(r.cp(), environment))[pinsOfTill]
+		for i := range 10 {
+			if strings.Contains(pins, fmt.Sprintf("name: till-%d\n", i)) {
+				text += fmt.Sprintf("/%d", i)
+			}
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, " ")
+}
+
+func (r *releasesWorld) want(want string) {
+	r.world.Helper()
+	if got := r.has(); got != want {
+		r.world.Fatalf("the environments have %s, want %s; the log:\n%s", got, want, r.logs.String())
+	}
+}
+
+// run runs cycles, after each of which clusters of some environments report that they run what they should, until all has come to
+// rest.
+func (r *releasesWorld) run(environments ...string) {
+	r.world.Helper()
+	for last, same := "", 0; same < 3; {
+		r.pass(time.Minute)
+		r.runsWell(environments...)
+		now := r.has() + r.records(nil, "dev", "stage", "prod")
+		if same++; now != last {
+			last, same = now, 0
+		}
+	}
+}
+
+// TestReleases: a push to the repository of a team reaches dev only, and each other environment once the ones before have verified it.
+func TestReleases(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	r.run("dev", "stage", "prod")
+	r.want("dev=v1/1 stage=v1/1 prod=v1/1")
+	r.push("v2")
+	r.run()
+	r.want("dev=v2/2 stage=v1/1 prod=v1/1")
+	r.run("dev")
+	r.want("dev=v2/2 stage=v2/2 prod=v1/1")
+	stage, _ := r.stage("prod").FindRelease("till")
+	if stage.Name != "till-1" || stage.Next != "till-2" || stage.State != status.StageVerified || len(stage.Change) != 1 {
+		t.Errorf("prod is %+v", stage)
+	}
+	r.run("dev", "stage", "prod")
+	r.want("dev=v2/2 stage=v2/2 prod=v2/2")
+	release := r.head(r.cp(), "releases/till")
+	if said := r.statuses(release); !slices.ContainsFunc(said, func(s forge.CommitStatus) bool { return s.Context == "prod environment" && s.Outcome == forge.Success }) {
+		t.Errorf("the statuses of till-2: %+v", said)
+	}
+	heads := r.heads()
+	r.run("dev", "stage", "prod")
+	r.quiet("cp", "out", "till")
+	if again := r.heads(); fmt.Sprint(again) != fmt.Sprint(heads) {
+		t.Errorf("nothing is new, and the branches went from %v to %v", heads, again)
+	}
+}
+
+// TestReleasesHeld: what a person holds of a lane stays, also what a person reverted, and the newest release comes once it is
+// released.
+func TestReleasesHeld(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	all := []string{"dev", "stage", "prod"}
+	r.run(all...)
+	const hold = ".fairlead/holds/lane-till.yaml"
+	r.commitNow("prod", "hold it", map[string]string{hold: own("Hold", "hold", "{reason: the books, lane: till}")})
+	r.push("v2")
+	r.run(all...)
+	r.push("v3")
+	r.run(all...)
+	r.want("dev=v3/3 stage=v3/3 prod=v1/1")
+	r.commitNow("prod", "release it", map[string]string{hold: ""})
+	r.run(all...)
+	r.want("dev=v3/3 stage=v3/3 prod=v3/3")
+	old := gittest.Show(t, r.server.Dir(r.cp()), r.head(r.cp(), "prod")+"~2", pinsOfTill)
+	r.commitNow("prod", "Revert the promotion of till-3", map[string]string{pinsOfTill: old})
+	r.run(all...)
+	r.push("v4")
+	r.run(all...)
+	r.want("dev=v4/4 stage=v4/4 prod=v1/1")
+}
+
+// TestReleasesApart: a workload of another team that fails keeps no release back.
+func TestReleasesApart(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	all := []string{"dev", "stage", "prod"}
+	r.commitNow("main", "hello", map[string]string{laneFile("hello"): laneWorkload("hello", "main")})
+	r.run(all...)
+	r.commitNow("main", "a mistake in hello", map[string]string{laneFile("hello"): laneWorkload("hello", "bad")})
+	r.run(all...)
+	r.push("v2")
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v2/2")
+	r.push("bad")
+	r.run(all...)
+	r.want("dev=bad/3 stage=v2/2 prod=v2/2")
+	r.push("v4")
+	r.run(all...)
+	r.want("dev=v4/4 stage=v4/4 prod=v4/4")
+}
+
+// TestReleasesBroken: versions that cannot be read, or are those of no release, stop their environment and no other.
+func TestReleasesBroken(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	all := []string{"dev", "stage", "prod"}
+	r.run(all...)
+	good := gittest.Show(t, r.server.Dir(r.cp()), "prod", pinsOfTill)
+	r.commitNow("prod", "break it", map[string]string{pinsOfTill: strings.Replace(good, "versions:", "version:", 1)})
+	r.push("v2")
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v1/1")
+	if !r.state("prod").Problems.Stops() {
+		t.Errorf("prod is %+v", r.state("prod"))
+	}
+	first := strings.TrimSpace(gittest.Git(t, r.server.Dir("till"), "rev-list", "--max-parents=0", "main"))
+	second := strings.TrimSpace(gittest.Git(t, r.server.Dir("till"), "rev-parse", "main"))
+	r.commitNow("prod", "another version", map[string]string{pinsOfTill: strings.ReplaceAll(good, first, second)})
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v2/1")
+	if got, _ := r.stage("prod").FindRelease("till"); got.State != status.StageStopped {
+		t.Errorf("prod is %+v", got)
+	}
+	r.commitNow("prod", "as it was", map[string]string{pinsOfTill: good})
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v2/2")
+}
+
+// TestReleasesRewritten: of a branch that no longer contains the last version no release is made, and one that somebody makes is
+// promoted.
+func TestReleasesRewritten(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	all := []string{"dev", "stage", "prod"}
+	r.push("v2")
+	r.run(all...)
+	r.want("dev=v2/1 stage=v2/1 prod=v2/1")
+	gittest.Git(t, r.server.Dir("till"), "update-ref", "refs/heads/main", "main~1")
+	r.run(all...)
+	r.want("dev=v2/1 stage=v2/1 prod=v2/1")
+	if problems := r.store.Snapshot().Chain.Problems; len(problems) != 1 || !problems[0].Warning || problems[0].Subject != "Feed/till" {
+		t.Errorf("the problems are %v", problems)
+	}
+}
+
+// TestReleasesRemoved: without its feed, a workload follows its branch again, by a release that has no version of it.
+func TestReleasesRemoved(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	r.run("dev", "stage", "prod")
+	r.commitNow("main", "no feed", map[string]string{"feeds.yaml": ""})
+	r.run("dev", "stage", "prod")
+	r.want("dev=v1/2 stage=v1/2 prod=v1/2")
+	r.push("v2")
+	r.run()
+	r.want("dev=v2/2 stage=v2/2 prod=v2/2")
+}
+
+// TestReleasesKilled: whenever the process dies while a version comes, and while it moves on, the next one comes to the same end;
+// and so do two at once.
+func TestReleasesKilled(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	r.world.more += "parallel: 1\n"
+	all := []string{"dev", "stage", "prod"}
+	r.run(all...)
+	r.daemon.Close()
+	r.push("v2")
+	r.now = r.now.Add(time.Hour)
+	before := r.save()
+	heads := ""
+	steps := r.killAtEveryStep(before, func(n int, _ string) {
+		data := []string{r.data, t.TempDir()}[n%2]
+		for range 3 {
+			r.life(data)
+		}
+		r.want("dev=v2/2 stage=v1/1 prod=v1/1")
+		release := r.head(r.cp(), "releases/till")
+		if heads == "" {
+			heads = release
+		}
+		if release != heads {
+			t.Errorf("till-2 is %s, and was %s", release, heads)
+		}
+	})
+	if !slices.Contains(steps, "commit to releases/till") || !slices.Contains(steps, "commit to dev") {
+		t.Errorf("the steps were %q", steps)
+	}
+	r.restore(before)
+	one, two := r.begin(r.data), r.begin(t.TempDir())
+	for range 4 {
+		for _, d := range []*daemon{one, two} {
+			d.pass(time.Minute)
+		}
+	}
+	r.want("dev=v2/2 stage=v1/1 prod=v1/1")
+	if release := r.head(r.cp(), "releases/till"); release != heads {
+		t.Errorf("two daemons have made till-2 as %s, want %s", release, heads)
+	}
+}

@@ -1,0 +1,282 @@
+package promoter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// releaseLine is what a round knows of the releases of one lane: commits of a branch of their own.
+type releaseLine struct {
+	Releases
+	stages    []*stageState
+	decisions []promote.Decision
+}
+
+// Releases are the releases of one lane, as their branch has them.
+type Releases struct {
+	Lane string
+	Line promote.Line
+	// Stopped is why nothing is known of them; "" if they are known.
+	Stopped string
+
+	repo *git.Repository
+	head string
+}
+
+// Find returns the release of a commit; nil if it is none.
+func (r Releases) Find(commit string) *model.Release {
+	if !r.Line.Contains(commit) {
+		return nil
+	}
+	found, err := source.ReleaseAt(r.repo, commit)
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// Name returns what people call a release.
+func (r Releases) Name(commit string) string {
+	found := r.Find(commit)
+	if found == nil {
+		return text.ShortCommit(commit)
+	}
+	return found.Name
+}
+
+// ListReleases returns the lanes that have feeds or releases, and their releases, sorted by lane.
+func ListReleases(base source.Base) ([]Releases, error) {
+	if base.Repo == nil || base.Progress == nil {
+		return nil, nil
+	}
+	const prefix = "refs/heads/" + source.ReleasesPrefix
+	heads, err := base.Repo.Refs(prefix)
+	if err != nil {
+		return nil, err
+	}
+	lanes := map[string]bool{}
+	for ref := range heads {
+		lanes[strings.TrimPrefix(ref, prefix)] = false
+	}
+	for _, f := range base.Feeds {
+		lanes[f.Lane] = true
+	}
+	var all []Releases
+	for _, name := range slices.Sorted(maps.Keys(lanes)) {
+		r, err := readReleases(base.Repo, name, heads[prefix+name])
+		if err != nil {
+			return nil, err
+		}
+		if lanes[name] || r.Stopped == "" {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// FindReleases returns the releases of a lane; false if it has none, and no feeds.
+func FindReleases(base source.Base, lane string) (Releases, bool, error) {
+	all, err := ListReleases(base)
+	i := slices.IndexFunc(all, func(r Releases) bool { return r.Lane == lane })
+	if err != nil || i < 0 {
+		return Releases{}, false, err
+	}
+	return all[i], true, nil
+}
+
+func readReleases(repo *git.Repository, name, head string) (Releases, error) {
+	r := Releases{Lane: name, repo: repo, head: head}
+	if head == "" {
+		return r, nil
+	}
+	newest, err := source.ReleaseAt(repo, head)
+	branch := source.ReleasesPrefix + name
+	switch {
+	case err != nil:
+		r.Stopped = fmt.Sprintf("the head of branch %s cannot be read: %v; git revert it there", branch, err)
+		return r, nil
+	case newest == nil || newest.Lane != name:
+		r.Stopped = fmt.Sprintf("branch %s has no release of the lane in %s; rename the branch, or the lane", branch, source.ReleaseFile)
+		return r, nil
+	}
+	commits, err := repo.FirstParents(head, maxHistory, func(string) bool { return false })
+	r.Line = promote.NewLine(commits).Named("branch "+branch, r.nameOf(commits))
+	return r, err
+}
+
+// nameOf reads names when they are asked for: most of a long line are never shown.
+func (r Releases) nameOf(commits []string) func(string) string {
+	return func(commit string) string {
+		if !slices.Contains(commits, commit) {
+			return text.ShortCommit(commit)
+		}
+		return cmp.Or(Releases{repo: r.repo, Line: promote.NewLine([]string{commit})}.Name(commit), commit)
+	}
+}
+
+// promoteReleases cuts the releases of lanes with feeds, and promotes them along the chain. again reports whether anything was
+// pushed.
+func promoteReleases(ctx context.Context, m *Promoter, policy Policy, stages []*stageState) (lines []*releaseLine, problems problem.List, again bool, err error) {
+	all, err := ListReleases(policy.base)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	for _, known := range all {
+		l := &releaseLine{Releases: known}
+		cut, more, err := cutRelease(ctx, m, policy.base, l)
+		problems, again = append(problems, more...), again || cut
+		if err != nil {
+			return nil, nil, false, err
+		}
+		if l.head != "" || l.Stopped != "" {
+			lines = append(lines, l)
+		}
+	}
+	for _, l := range lines {
+		if err := decideReleases(ctx, m, policy, stages, l); err != nil {
+			return nil, nil, false, err
+		}
+	}
+	if err := applyReleases(ctx, m, policy, stages, lines); err != nil {
+		return nil, nil, false, err
+	}
+	for _, l := range lines {
+		for i, s := range l.stages {
+			m.logError(s)
+			again = again || s.promoted
+			l.decisions[i] = s.settleDecision(l.decisions[i])
+		}
+	}
+	return lines, problems, again, ctx.Err()
+}
+
+// cutRelease makes the next release of a lane, if there is something new. What cannot be read or written is a warning: the
+// releases that there are go on.
+func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLine) (cut bool, problems problem.List, err error) {
+	if l.Stopped != "" {
+		return false, nil, nil
+	}
+	last, when := l.Find(l.head), time.Time{}
+	if last != nil {
+		info, err := base.Repo.Commit(l.head)
+		if err != nil {
+			return false, nil, err
+		}
+		when = info.When
+	}
+	var found []lane.NewestVersion
+	of := map[string]source.FeedSource{}
+	for _, f := range base.Feeds {
+		if f.Lane != l.Lane {
+			continue
+		}
+		of[f.Name] = f
+		newest, at, err := findNewest(ctx, m, f, last)
+		if err != nil {
+			problems.Warnf(f.Pos, f.Subject(), "the last release stays", "its newest version cannot be read: %v", err)
+		}
+		if at.After(when) {
+			when = at
+		}
+		found = append(found, newest)
+	}
+	next, rewritten := lane.NextRelease(l.Lane, last, found)
+	for _, name := range rewritten {
+		f := of[name]
+		problems.Warnf(f.Pos, f.Subject(), fmt.Sprintf("fairlead release cut %s takes it", l.Lane), "branch %s was rewritten: it no longer contains %s, so that no release is made of it", f.Registration.Workload.Branch, last.Versions[name].Version)
+	}
+	if next == nil || !m.mayWrite() {
+		return false, problems, nil
+	}
+	err = writeRelease(ctx, m, l, *next, last, when)
+	switch {
+	case errors.Is(err, git.ErrStale): // another daemon was faster
+		return true, problems, nil
+	case err != nil && ctx.Err() == nil:
+		problems.Warnf(problem.Pos{Layer: "base"}, "lane "+l.Lane, "allow Fairlead to push to branches "+source.ReleasesPrefix+"*", "release %s cannot be written: %v", next.Name, err)
+		return false, problems, nil
+	}
+	return err == nil, problems, err
+}
+
+// findNewest returns what a feed offers. Commits that change nothing in the folder of the registration are no versions.
+func findNewest(ctx context.Context, m *Promoter, f source.FeedSource, last *model.Release) (lane.NewestVersion, time.Time, error) {
+	newest := lane.NewestVersion{Feed: f.Name, Registration: f.Registration.Name}
+	repo, head, err := source.FindVersion(ctx, m.source, f)
+	if err != nil {
+		return newest, time.Time{}, err
+	}
+	info, err := repo.Commit(head)
+	if err != nil {
+		return newest, time.Time{}, err
+	}
+	newest.Commit = head
+	if last == nil || last.Versions[f.Name].Commit == "" || last.Versions[f.Name].Commit == head {
+		return newest, info.When, nil
+	}
+	had := last.Versions[f.Name].Commit
+	newest.Follows, err = repo.Contains(head, had)
+	if errors.Is(err, git.ErrNoRevision) {
+		return newest, info.When, nil
+	}
+	if err == nil && newest.Follows {
+		folder := path.Clean("/" + f.Registration.Workload.Path)[1:]
+		newest.Unchanged, err = hasSameFolder(repo, had, head, folder)
+	}
+	if err != nil {
+		newest.Commit = ""
+	}
+	return newest, info.When, err
+}
+
+func hasSameFolder(repo *git.Repository, before, after, folder string) (bool, error) {
+	if folder == "" {
+		return false, nil
+	}
+	a, _, err := repo.FindEntry(before, folder)
+	if err != nil {
+		return false, err
+	}
+	b, _, err := repo.FindEntry(after, folder)
+	return a.ID == b.ID, err
+}
+
+// writeRelease commits a release to its branch. The commit is a function of the release and the one before it, so that two daemons
+// make the same one.
+func writeRelease(ctx context.Context, m *Promoter, l *releaseLine, next model.Release, last *model.Release, when time.Time) error {
+	remote := m.options.Remotes.ControlPlane()
+	c, err := NewReleaseCommit(next, last, l.head)
+	if err != nil {
+		return err
+	}
+	c.Author, c.Sign, c.When = m.options.Author, m.options.Sign, when
+	branch := source.ReleasesPrefix + l.Lane
+	m.options.BeforeEffect("commit to " + branch)
+	pack, err := remote.Write(ctx, c)
+	if err != nil {
+		return err
+	}
+	id := pack.Commits[0]
+	err = remote.Push(ctx, pack, git.RefUpdate{Ref: "refs/heads/" + branch, Old: l.head, New: id})
+	if err != nil {
+		return err
+	}
+	m.options.Logger.Info("cut a release", "lane", l.Lane, "release", next.Name, "commit", id)
+	l.Releases, err = readReleases(l.repo, l.Lane, id)
+	return err
+}

@@ -1,0 +1,203 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
+)
+
+// ReleasesPrefix begins the names of the branches of the control plane whose commits are releases.
+const ReleasesPrefix = "releases/"
+
+// ReleaseFile is the only file of a release.
+const ReleaseFile = "release.yaml"
+
+// CheckPins returns the problems of the releases that an environment has: a broken one must not unpin anything in silence.
+func CheckPins(all []*model.Release, folder string) (problems problem.List) {
+	pinned := map[string]*model.Release{}
+	for _, r := range all {
+		switch want := model.PinsFile(folder, r.Lane); {
+		case r.Pos.File != want:
+			problems.Addf(r.Pos, r.Subject(), "move it to "+want, "the versions of lane %s are read in %s alone", r.Lane, want)
+		case r.Commit == "":
+			problems.Addf(r.Pos, r.Subject(), "git revert the commit that removed it, or fairlead rollback --lane "+r.Lane, "it has no spec.commit, which names the release")
+		}
+		for _, v := range r.Versions {
+			if other := pinned[v.Registration]; other != nil && other != r {
+				problems.Addf(r.Pos, r.Subject(), "remove it from one of them", "%s is pinned in %s too", v.Registration, other.Pos.File)
+			}
+			pinned[v.Registration] = r
+		}
+	}
+	return problems
+}
+
+func (r *reading) addPins(files tree.Tree, folder string) {
+	if files.IsEmpty() {
+		return
+	}
+	prefix := path.Join(folder, model.PinsFolder)
+	read := r.source.options.Parser.Progress(r.env+" pins", model.Layer{Kind: model.Env, Name: r.env, Files: files, Prefix: prefix})
+	r.problems = append(append(r.problems, read.Problems...), CheckPins(read.Releases, folder)...)
+	r.pins = read.Releases
+	of := &r.commits[len(r.commits)-1]
+	of.Releases = map[string]string{}
+	for _, release := range read.Releases {
+		of.Releases[release.Lane] = release.Commit
+	}
+}
+
+// findPin returns the release that pins a registration, and the commit; "" for none.
+func (r *reading) findPin(registration string) (*model.Release, string) {
+	for _, release := range r.pins {
+		for _, v := range release.Versions {
+			if v.Registration == registration {
+				return release, v.Commit
+			}
+		}
+	}
+	return nil, ""
+}
+
+func (r *reading) addPinned(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Release, commit string) error {
+	ref.Commit = commit
+	err := r.addRepository(ctx, layer, ref, &by.Object, false)
+	for i := range r.commits {
+		r.commits[i].Release = by.Name
+	}
+	return err
+}
+
+// ReleaseAt returns the release of a commit; nil if it has none. One with problems is an error.
+func ReleaseAt(repo *git.Repository, commit string) (*model.Release, error) {
+	e, written, err := repo.FindEntry(commit, ReleaseFile)
+	if err != nil || !written || e.IsDir() {
+		return nil, err
+	}
+	return parseRelease(ReleaseFile, e.Data)
+}
+
+func parseRelease(file string, text []byte) (*model.Release, error) {
+	files, err := tree.FromFiles(map[string][]byte{path.Base(file): text})
+	if err != nil {
+		return nil, err
+	}
+	read := model.NewParser().Progress("release", model.Layer{Kind: model.Env, Name: "releases", Files: files, Prefix: strings.Trim(path.Dir(file), ".")})
+	if p, stops := read.Problems.FirstStopping(); stops {
+		return nil, fmt.Errorf("%s", p)
+	}
+	if len(read.Releases) != 1 {
+		return nil, nil
+	}
+	return read.Releases[0], nil
+}
+
+// PinsAt returns what the branch has of a lane's releases at another head; nil for nothing that can be read.
+func (b Branch) PinsAt(head, lane string) (*model.Release, error) {
+	file := model.PinsFile(b.Folder, lane)
+	e, written, err := b.Repo.FindEntry(head, file)
+	if err != nil || !written || e.IsDir() {
+		return nil, err
+	}
+	release, err := parseRelease(file, e.Data)
+	if err != nil {
+		return nil, nil
+	}
+	return release, nil
+}
+
+// ListPins returns the commits of the releases that the branch had of a lane, newest first.
+func (b Branch) ListPins(lane string, commits, versions int) (all []string, err error) {
+	file := model.PinsFile(b.Folder, lane)
+	texts, err := b.Repo.FileVersions(b.Head, file, commits, versions)
+	for _, text := range texts {
+		if release, broken := parseRelease(file, text); broken == nil && release != nil {
+			all = append(all, release.Commit)
+		}
+	}
+	return all, err
+}
+
+// Followed returns what the environment takes without a commit of the control plane: without registrations that are pinned.
+func (r Rendered) Followed() []model.Followed {
+	return slices.DeleteFunc(r.Model.Followed(), func(f model.Followed) bool {
+		return f.IsRegistration && slices.ContainsFunc(r.Commits, func(c Commit) bool { return c.Release != "" && f.Subject == "WorkloadRegistration/"+c.Layer })
+	})
+}
+
+// FeedSource is what a feed is about: the registration, and the lane that owns its file; "" for none.
+type FeedSource struct {
+	*model.Feed
+	Registration *model.Registration
+	Lane         string
+}
+
+func findFeeds(s *Source, progress *model.Progress, files tree.Tree) (feeds []FeedSource, problems problem.List) {
+	if len(progress.Feeds) == 0 {
+		return nil, nil
+	}
+	var lanes lane.Partition
+	for _, p := range progress.Promotions {
+		if p.Lanes != nil {
+			lanes = lane.NewPartition(*p.Lanes)
+		}
+	}
+	found := scanRegistrations(s, files)
+	names, taken := []string{}, map[string]*model.Feed{}
+	for _, r := range found {
+		names = append(names, r.Name)
+	}
+	for _, f := range progress.Feeds {
+		i := slices.Index(names, f.Workload)
+		if i < 0 {
+			hint := problem.DidYouMean(f.Workload, names)
+			if hint == "" {
+				hint = "name a WorkloadRegistration of the base"
+			}
+			problems.Warnf(f.Pos, f.Subject(), hint, "there is no WorkloadRegistration %s, so that it has no versions", f.Workload)
+			continue
+		}
+		if other := taken[f.Workload]; other != nil {
+			problems.Addf(f.Pos, f.Subject(), "remove one of them", "%s is a feed of %s too", other.Subject(), f.Workload)
+			continue
+		}
+		taken[f.Workload] = f
+		one := FeedSource{f, found[i], lanes.FindLane(found[i].Pos.File)}
+		if one.Lane == lane.Platform {
+			problems.Addf(f.Pos, f.Subject(), "write lanes: {each: workloads/*} into spec of the Promotion, or name a lane with that path", "no lane has %s, where %s is registered, so that nothing promotes its versions", found[i].Pos.File, f.Workload)
+			continue
+		}
+		feeds = append(feeds, one)
+	}
+	slices.SortFunc(feeds, func(a, b FeedSource) int { return strings.Compare(a.Name, b.Name) })
+	return feeds, problems
+}
+
+func scanRegistrations(s *Source, files tree.Tree) []*model.Registration {
+	return s.options.Parser.Scan("", model.Layer{Kind: model.Base, Name: "main", Files: Filter(files)}).Registrations
+}
+
+// ListRegistrations returns the registrations of the newest base.
+func ListRegistrations(s *Source) ([]*model.Registration, error) {
+	files, err := s.baseFiles()
+	return scanRegistrations(s, files), err
+}
+
+// FindVersion returns the repository that a feed's versions are commits of, and the newest one.
+func FindVersion(ctx context.Context, s *Source, f FeedSource) (*git.Repository, string, error) {
+	of := f.Registration.Workload
+	repo, err := s.repositories.openRepository(ctx, of.Repo, false)
+	if err != nil {
+		return nil, "", err
+	}
+	head, err := repo.Branch(of.Branch)
+	return repo, head, err
+}
