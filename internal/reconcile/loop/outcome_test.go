@@ -42,7 +42,7 @@ func TestPromotionFacts(t *testing.T) {
 	all := outcomes()
 	for name, want := range map[string]promoter.Environment{
 		"not reconciled yet":    {},
-		"in sync":               {BaseCommit: "b1", InSync: true, ClusterTypes: make([]promoter.ClusterType, 3)},
+		"in sync":               {BaseCommit: "b1", Workloads: map[string]string{"base": "b2", "dev": "e1"}, InSync: true, ClusterTypes: make([]promoter.ClusterType, 3)},
 		"merged by us just now": {InSync: true, JustMerged: true},
 		"where the output goes": {Repo: "r", Branch: "b", Folder: "f", Head: "h"},
 		"an open pull request":  {Pull: &gate.Pull{Number: 7, URL: "https://forge/7"}},

@@ -291,16 +291,16 @@ func applyReleases(ctx context.Context, m *Promoter, policy Policy, stages []*st
 	}
 	for _, of := range stages {
 		var parts []*stageState
-		var of0 []promote.Decision
+		var decided []promote.Decision
 		for i, s := range moving {
 			if s.spec.Name == of.spec.Name {
-				parts, of0 = append(parts, s), append(of0, decisions[i])
+				parts, decided = append(parts, s), append(decided, decisions[i])
 			}
 		}
 		if len(parts) == 0 {
 			continue
 		}
-		if err := m.runIsolated("promote releases", of, func() error { return writePins(ctx, m, parts, of0) }); err != nil {
+		if err := m.runIsolated("promote releases", of, func() error { return writePins(ctx, m, parts, decided) }); err != nil {
 			for _, s := range parts {
 				s.recordError(err)
 			}

@@ -198,7 +198,7 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 	next, rewritten := lane.NextRelease(l.Lane, last, found)
 	for _, name := range rewritten {
 		f := of[name]
-		problems.Warnf(f.Pos, f.Subject(), fmt.Sprintf("fairlead release cut %s takes it", l.Lane), "branch %s was rewritten: it no longer contains %s, so that no release is made of it", f.Registration.Workload.Branch, last.Versions[name].Version)
+		problems.Warnf(f.Pos, f.Subject(), fmt.Sprintf("fairlead versions cut %s takes it", text.QuoteShell(l.Lane)), "branch %s was rewritten: it no longer contains %s, so that no release is made of it", f.Registration.Workload.Branch, last.Versions[name].Version)
 	}
 	if next == nil || !m.mayWrite() {
 		return false, problems, nil

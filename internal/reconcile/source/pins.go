@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -173,6 +174,10 @@ func findFeeds(s *Source, progress *model.Progress, files tree.Tree) (feeds []Fe
 		one := FeedSource{f, found[i], lanes.FindLane(found[i].Pos.File)}
 		if one.Lane == lane.Platform {
 			problems.Addf(f.Pos, f.Subject(), "write lanes: {each: workloads/*} into spec of the Promotion, or name a lane with that path", "no lane has %s, where %s is registered, so that nothing promotes its versions", found[i].Pos.File, f.Workload)
+			continue
+		}
+		if err := kubename.Check(one.Lane); err != nil { // releases are named after it
+			problems.Addf(f.Pos, f.Subject(), "rename the file, or the lane", "the lane %s cannot have releases: %v", one.Lane, err)
 			continue
 		}
 		feeds = append(feeds, one)
