@@ -259,15 +259,7 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		}
 		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), s.Lane, s.Wave, string(s.Removals), s.Reason})
 	case HoldReleaseKind, earlierHoldRelease:
-		if h.kind == ReleaseKind && yamldoc.FindValue(n, "spec", "lane") != nil {
-			p.Releases = append(p.Releases, readRelease(r, n, d))
-			break
-		}
-		o, s, _ := readObject[holdReleaseSpec](r, n, h.kind, d)
-		if h.kind == earlierHoldRelease {
-			d.problems.Warnf(d.positionOf(n), d.subject, "write kind: "+HoldReleaseKind, "kind "+earlierHoldRelease+" is the earlier name of "+HoldReleaseKind)
-		}
-		p.HoldReleases = append(p.HoldReleases, &HoldRelease{o, string(s.Commit), s.Reason})
+		readHoldRelease(r, n, h.kind, d)
 	case "StackSettings", "PlanApproval", "PlanRequest":
 		r.readOwnStackKind(n, h.kind, d)
 	case "ClusterBinding":
@@ -295,6 +287,20 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	default:
 		d.addProblem(n, kindHint(h.kind, OwnKinds), "unknown kind %s in %s", h.kind, OwnGroup)
 	}
+}
+
+// readHoldRelease reads a HoldRelease, or a Release, whose kind is its earlier name.
+func readHoldRelease(r *reader, n *yaml.Node, kind string, d *decoder) {
+	p := &r.out.progress
+	if kind == ReleaseKind && yamldoc.FindValue(n, "spec", "lane") != nil {
+		p.Releases = append(p.Releases, readRelease(r, n, d))
+		return
+	}
+	o, s, _ := readObject[holdReleaseSpec](r, n, kind, d)
+	if kind == earlierHoldRelease {
+		d.problems.Warnf(d.positionOf(n), d.subject, "write kind: "+HoldReleaseKind, "kind "+earlierHoldRelease+" is the earlier name of "+HoldReleaseKind)
+	}
+	p.HoldReleases = append(p.HoldReleases, &HoldRelease{o, string(s.Commit), s.Reason})
 }
 
 // parseScope returns the scope that is written, or the default. One that is not known counts
