@@ -255,7 +255,7 @@ func (d annotationText) parseChoice(s *choiceSpec, before int) *Choice {
 	for i := range s.Tolerate {
 		c.Tolerate = append(c.Tolerate, d.readToleration(&s.Tolerate[i]))
 	}
-	if len(c.Spread) > 0 && c.Pick == PickAll {
+	if len(c.Spread) > 0 && c.Pick == PickAll && c.Decider.Placement == "" {
 		d.addAt("spread", "write pick: with the number of cluster types", "spread needs a number of cluster types to pick")
 	}
 	if stops, _ := (*d.problems)[before:].Count(); stops > 0 {

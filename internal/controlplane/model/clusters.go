@@ -35,7 +35,11 @@ type ListedCluster struct {
 }
 
 func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*ListedCluster {
-	o, s, _ := readObject[clusterListSpec](r, n, kind, d)
+	o, s, meta := readObject[clusterListSpec](r, n, kind, d)
+	if rules, written := meta.Annotations[ImportAnnotation]; written {
+		_, found := ReadImportRules(rules.Text, r.positionAt(rules.Line), o.Subject())
+		*d.problems = append(*d.problems, found...)
+	}
 	if s.Closed {
 		r.out.progress.ClosedLists = append(r.out.progress.ClosedLists, o.Subject())
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
@@ -42,6 +43,9 @@ func ReadImportRules(text string, pos problem.Pos, subject string) (ImportRules,
 		problems[i].Pos.Line = pos.Line // of the annotation
 	}
 	for _, rule := range s.Types {
+		if err := kubename.Check(rule.Type); err != nil {
+			problems.Addf(pos, subject, "name the ClusterType", "%s: %v", ImportAnnotation, err)
+		}
 		selector, errs := rule.Clusters.parseSelector()
 		for _, err := range errs {
 			problems.Addf(pos, subject, "", "%s: the clusters of %s: %v", ImportAnnotation, rule.Type, err)

@@ -86,6 +86,9 @@ func (r *reader) readMeasures(o Object, data map[string]locatedText) *Measures {
 			continue
 		}
 		amount, err := ParseQuantity(value)
+		if key == Assignments && !m.Capacity {
+			problems.Addf(at, o.Subject(), "remove it", "data.%s: every target needs 1, and no other number", key)
+		}
 		if err != nil {
 			problems.Addf(at, o.Subject(), "", "data.%s is %q: %v", key, text.Shorten(value, maxShown), err)
 			continue

@@ -120,6 +120,8 @@ func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder
 		known = []string{ClustersAnnotation, TaintsAnnotation}
 	case "SchedulingPolicy":
 		known = []string{ChooseAnnotation}
+	case "ClusterList":
+		known = []string{ImportAnnotation}
 	case "ConfigMap":
 		known = []string{MeasuredAnnotation, MeasuredByAnnotation}
 	case "Workload", "DeploymentTarget":

@@ -285,6 +285,9 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
 		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes), s.Stacks})
 	default:
+		if problem.FindNearest(h.kind, []string{ChoiceKind}) != "" { // without it, its policy puts everything everywhere
+			d.problems = &r.out.problems
+		}
 		d.addProblem(n, kindHint(h.kind, OwnKinds), "unknown kind %s in %s", h.kind, OwnGroup)
 	}
 }

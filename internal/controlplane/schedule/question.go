@@ -217,10 +217,16 @@ func (p *Plan) Follow(policy *model.Policy, r Request, a Answer, from string) (*
 // units of others out.
 func (p *Plan) checkDecision(policy *model.Policy, d *model.Decision) error {
 	s := p.decider.policies[slices.Index(p.model.Policies, policy)]
-	after := NewPlan(p.model.WithDecision(d), p)
+	after, before := NewPlan(p.model.WithDecision(d), p), map[string][]string{}
+	for _, u := range p.unitsOf(policy) {
+		before[u.Name] = list.Convert(u.Places, func(place Place) string { return p.model.ClusterTypes[place.ClusterType].Name })
+	}
 	for _, u := range after.unitsOf(policy) {
 		if len(u.Lost) > 0 {
 			return wrongAnswerf("%s cannot be on %s: %s", u.Name, u.Lost[0].ClusterType, u.Lost[0])
+		}
+		if len(u.Places) == 0 && len(before[u.Name]) > 0 && policy.Choice.Pick != 0 {
+			return wrongAnswerf("it leaves %s nowhere, which is on %s; pick: 0 removes it on purpose", u.Name, before[u.Name][0])
 		}
 		had := p.model.DecisionOf(policy).Units[u.Name]
 		for _, place := range u.Places {

@@ -217,6 +217,8 @@ func TestWrong(t *testing.T) {
 		"unit is unknown": {`{"version": "V", "question": "Q", "units": [{"name": "x", "clusterTypes": ["t2"]}], "unscheduled": [{"name": "cart"}, {"name": "pay"}]}`, `the unit "x"`},
 		"unit twice":      {`{"version": "V", "question": "Q", "units": [{"name": "cart", "clusterTypes": ["t2"]}], "unscheduled": [{"name": "cart"}, {"name": "pay"}]}`, `the unit "cart"`},
 		"type is unknown": {`{"version": "V", "question": "Q", "units": [{"name": "cart", "clusterTypes": ["t9"]}], "unscheduled": [{"name": "pay"}]}`, "type gone"},
+		"unit is emptied": {`{"version": "V", "question": "Q", "units": [{"name": "cart", "clusterTypes": []}, {"name": "pay", "clusterTypes": ["t2"]}]}`, "leaves cart nowhere"},
+		"not scheduled":   {`{"version": "V", "question": "Q", "units": [{"name": "cart", "clusterTypes": ["t2"]}], "unscheduled": [{"name": "pay"}]}`, "leaves pay nowhere"},
 		"too many types":  {`{"version": "V", "question": "Q", "units": [{"name": "cart", "clusterTypes": ["t2", "t3"]}], "unscheduled": [{"name": "pay"}]}`, "pick lowered"},
 	} {
 		t.Run(name, func(t *testing.T) {

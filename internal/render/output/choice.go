@@ -26,7 +26,7 @@ func (p *pass) checkChoices() {
 			emptied[u.Policy] = append(emptied[u.Policy], u)
 		case u.IsWaiting():
 			waiting[u.Policy] = append(waiting[u.Policy], u)
-		case u.IsShort():
+		case u.IsShort() || u.Policy.Choice.Pick == model.PickAll && len(u.Places) == 0:
 			short[u.Policy] = append(short[u.Policy], u)
 		}
 	}
@@ -44,7 +44,7 @@ func (p *pass) checkChoices() {
 		if units := short[policy]; units != nil {
 			p.found.add(problem.Problem{
 				Pos: policy.Choice.Pos, Subject: policy.Subject(), Warning: !policy.Choice.Required, OfAbsence: true,
-				Summary: fmt.Sprintf("%s: %d of %s; %s", nameUnits(units), len(units[0].Places), text.Count(policy.Choice.Pick, "place"), schedule.CountObstacles(p.plan.Candidates(units[0]))),
+				Summary: fmt.Sprintf("%s: %s; %s", nameUnits(units), describePlaces(policy.Choice, len(units[0].Places)), schedule.CountObstacles(p.plan.Candidates(units[0]))),
 				Hint:    "fairlead explain, with CLUSTERTYPE/TARGET, shows what is in the way",
 			})
 		}
@@ -77,6 +77,13 @@ func nameUnits(units []*schedule.Unit) string {
 	return fmt.Sprintf("%s and %d more", units[0].Name, len(units)-1)
 }
 
+func describePlaces(c *model.Choice, places int) string {
+	if c.Pick == model.PickAll {
+		return "no place"
+	}
+	return fmt.Sprintf("%d of %s", places, text.Count(c.Pick, "place"))
+}
+
 func describeLosses(u *schedule.Unit) string {
 	var all []string
 	for _, l := range u.Lost {
@@ -101,7 +108,7 @@ func (p *pass) warnChoice(i int, policy *model.Policy) {
 	}
 	selected := types.Len()
 	if pick := policy.Choice.Pick; pick >= selected && policy.Choice.Names == nil {
-		warn("pick fewer, or remove the annotation", "the choice has no effect: it picks %d of %s", pick, text.Count(selected, "cluster type"))
+		warn("pick fewer, or remove the choice", "the choice has no effect: it picks %d of %s", pick, text.Count(selected, "cluster type"))
 	}
 	var names []string
 	for j := range types.All() {
