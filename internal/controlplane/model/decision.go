@@ -120,8 +120,10 @@ func (m *Model) checkDecisionFiles(besides []Object, problems *problem.List) {
 	}
 }
 
-// HoldsDecision reports whether a file is of a Decision, which may be broken.
-func HoldsDecision(file []byte) bool { return bytes.Contains(file, []byte("kind: "+DecisionKind+"\n")) }
+// HoldsDecision reports whether a file is of a Decision, which may be broken: so it is if no kind is left.
+func HoldsDecision(file []byte) bool {
+	return bytes.Contains(file, []byte("kind: "+DecisionKind+"\n")) || !bytes.Contains(file, []byte("kind:"))
+}
 
 const decisionComment = "# Written by Fairlead: what was chosen, so that it stays. An entry that is edited by hand is kept while it is fit.\n"
 

@@ -6,13 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
-	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -52,11 +49,6 @@ func Rebalance(ctx context.Context, d *Session, o RebalanceOptions) (Result, err
 	})
 }
 
-func holdsObject(file []byte) bool {
-	documents, err := yamldoc.Parse(file)
-	return err == nil && slices.ContainsFunc(documents, func(n *yaml.Node) bool { return yamldoc.FindText(yamldoc.RootOf(n), "kind") != "" })
-}
-
 // ForgetDecision removes the decision of a policy, whether it can be read or not. The policy is decided from nothing then.
 func ForgetDecision(ctx context.Context, d *Session, environment, policy, reason string) (Result, error) {
 	if err := kubename.Check(policy); err != nil {
@@ -75,7 +67,7 @@ func ForgetDecision(ctx context.Context, d *Session, environment, policy, reason
 			return c, err
 		case !there:
 			return c, problem.Refusef("fairlead schedule show lists what was chosen; what is committed here only is not read", "the branch %s has no file %s", v.branch.Name, file)
-		case !model.HoldsDecision(written.Data) && holdsObject(written.Data):
+		case !model.HoldsDecision(written.Data):
 			return c, problem.Refusef("git revert takes back what broke it", "%s does not hold a %s", file, model.DecisionKind)
 		}
 		c.files = map[string][]byte{file: nil}
