@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -102,7 +103,7 @@ get commits of the base. Each registration has to be in a lane of the Promotion.
 
 func newVersionsCut(a *app) *cobra.Command {
 	cc := newCommandContext(a)
-	cut := actions.Cut{}
+	var set []string
 	c := &cobra.Command{
 		Use:   "cut LANE",
 		Short: "Make a release of a lane now",
@@ -119,15 +120,22 @@ they can have older versions, and those of a branch that was rewritten.`,
 			if err := cc.requireReason("a release by hand"); err != nil {
 				return err
 			}
+			cut := actions.Cut{Lane: args[0], Reason: cc.reason, Versions: map[string]string{}}
+			for _, given := range set {
+				feed, revision, found := strings.Cut(given, "=")
+				if !found || feed == "" || revision == "" {
+					return usageErrorf("write --set FEED=REVISION", "%q names no version of a feed", given)
+				}
+				cut.Versions[feed] = revision
+			}
 			d, err := cc.openForEnvironments(c.Context())
 			if err != nil {
 				return err
 			}
-			cut.Lane, cut.Reason = args[0], cc.reason
 			return cc.finishAction(c.Context())(actions.CutRelease(c.Context(), d, cut))
 		},
 	}
-	c.Flags().StringToStringVar(&cut.Versions, "set", nil, "take another version of a feed: `FEED=REVISION`")
+	c.Flags().StringArrayVar(&set, "set", nil, "take another version of a feed: `FEED=REVISION`")
 	cc.addActionFlags(c, "")
 	return c
 }

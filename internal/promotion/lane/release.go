@@ -18,6 +18,8 @@ type NewestVersion struct {
 	Follows bool
 	// Unchanged reports that what is read is the same at both.
 	Unchanged bool
+	// Released reports that an earlier release has it: somebody has taken an older one since.
+	Released bool
 }
 
 // NextRelease returns the release that follows another one, which is nil for the first one, and the feeds whose history was
@@ -34,7 +36,7 @@ func NextRelease(lane string, last *model.Release, found []NewestVersion) (next 
 		has = has && old.Registration == f.Registration
 		switch {
 		case f.Commit == "" && !has:
-		case f.Commit == "", has && (f.Commit == old.Commit || f.Follows && f.Unchanged):
+		case f.Commit == "", has && (f.Commit == old.Commit || f.Follows && (f.Unchanged || f.Released)):
 			next.Versions[f.Feed] = old
 		case has && !f.Follows:
 			next.Versions[f.Feed] = old

@@ -50,6 +50,17 @@ func (r Releases) Find(commit string) *model.Release {
 	return found
 }
 
+// maxReleased bounds the releases that are looked at for a version.
+const maxReleased = 100
+
+func (r Releases) hasReleased(feed, version string) bool {
+	commits := r.Line.Commits()
+	return slices.ContainsFunc(commits[:min(len(commits), maxReleased)], func(commit string) bool {
+		release := r.Find(commit)
+		return release != nil && release.Versions[feed].Commit == version
+	})
+}
+
 // Name returns what people call a release.
 func (r Releases) Name(commit string) string {
 	found := r.Find(commit)
@@ -187,6 +198,7 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 		}
 		of[f.Name] = f
 		newest, at, err := findNewest(ctx, m, f, last)
+		newest.Released = newest.Follows && !newest.Unchanged && l.hasReleased(f.Name, newest.Commit)
 		if err != nil {
 			problems.Warnf(f.Pos, f.Subject(), "the last release stays", "its newest version cannot be read: %v", err)
 		}
