@@ -228,37 +228,37 @@ func (m *Model) applyChoices(objects []*choiceObject, problems *problem.List) {
 }
 
 // parseChoice returns a choice; nil if there were problems since the list had the given length.
-func (d annotationText) parseChoice(s *choiceSpec, before int) *Choice {
-	c := &Choice{Pick: PickAll, Pos: d.pos}
-	d.readPick(c, &s.Pick)
-	c.Unit = UnitKind(d.oneOf("unit", s.Unit, string(UnitTarget), string(UnitWorkload), string(UnitPolicy)))
-	c.Required = d.oneOf("unsatisfied", s.Unsatisfied, "warn", "stop") == "stop"
-	c.Priority = d.readNumber(&s.Priority, "priority", 0, -maxPriority, maxPriority)
-	c.Decider = d.readDecider(s)
-	c.Groups = s.Groups.parse(d)
+func (a annotationText) parseChoice(s *choiceSpec, before int) *Choice {
+	c := &Choice{Pick: PickAll, Pos: a.pos}
+	a.readPick(c, &s.Pick)
+	c.Unit = UnitKind(a.oneOf("unit", s.Unit, string(UnitTarget), string(UnitWorkload), string(UnitPolicy)))
+	c.Required = a.oneOf("unsatisfied", s.Unsatisfied, "warn", "stop") == "stop"
+	c.Priority = a.readNumber(&s.Priority, "priority", 0, -maxPriority, maxPriority)
+	c.Decider = a.readDecider(s)
+	c.Groups = s.Groups.parse(a)
 	for i, n := range []int{len(s.Spread), len(s.Prefer), len(s.Avoid), len(s.Tolerate)} {
 		if n > maxChoiceItems {
 			field := []string{"spread", "prefer", "avoid", "tolerate"}[i]
-			d.addAt(field, "", "%s.%s has %d entries, and %d is the limit", d.path, field, n, maxChoiceItems)
+			a.addAt(field, "", "%s.%s has %d entries, and %d is the limit", a.path, field, n, maxChoiceItems)
 			return nil
 		}
 	}
 	for i := range s.Spread {
-		c.Spread = append(c.Spread, d.readSpread(&s.Spread[i]))
+		c.Spread = append(c.Spread, a.readSpread(&s.Spread[i]))
 	}
 	for i := range s.Prefer {
-		c.Prefer = append(c.Prefer, d.readPreference(&s.Prefer[i]))
+		c.Prefer = append(c.Prefer, a.readPreference(&s.Prefer[i]))
 	}
 	for i := range s.Avoid {
-		c.Avoid = append(c.Avoid, Avoidance{d.selector("avoid", s.Avoid[i].Targets), d.labelKey("avoid", s.Avoid[i].By)})
+		c.Avoid = append(c.Avoid, Avoidance{a.selector("avoid", s.Avoid[i].Targets), a.labelKey("avoid", s.Avoid[i].By)})
 	}
 	for i := range s.Tolerate {
-		c.Tolerate = append(c.Tolerate, d.readToleration(&s.Tolerate[i]))
+		c.Tolerate = append(c.Tolerate, a.readToleration(&s.Tolerate[i]))
 	}
 	if len(c.Spread) > 0 && c.Pick == PickAll && c.Decider.Placement == "" {
-		d.addAt("spread", "write pick: with the number of cluster types", "spread needs a number of cluster types to pick")
+		a.addAt("spread", "write pick: with the number of cluster types", "spread needs a number of cluster types to pick")
 	}
-	if stops, _ := (*d.problems)[before:].Count(); stops > 0 {
+	if stops, _ := (*a.problems)[before:].Count(); stops > 0 {
 		return nil
 	}
 	return c
