@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
-	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
 // Groups divide the cluster types that a policy has chosen, as decision groups of Open Cluster Management do: first those
@@ -60,43 +59,28 @@ func (g *Groups) Divide(chosen []*ClusterType) []DecidedGroup {
 		return nil
 	}
 	left := slices.SortedFunc(slices.Values(chosen), func(a, b *ClusterType) int { return cmp.Compare(a.Name, b.Name) })
-	if g.Decided != nil {
-		return narrowGroups(g.Decided, list.Convert(left, func(t *ClusterType) string { return t.Name }))
-	}
 	size := cmp.Or(g.Size, (g.Percent*len(left)+99)/100, len(left))
 	var all []DecidedGroup
-	for _, group := range append(slices.Clip(g.Named), NamedGroup{}) {
+	take := func(name string, takes func(t *ClusterType) bool) {
 		var names []string
 		left = slices.DeleteFunc(left, func(t *ClusterType) bool {
-			takes := group.ClusterTypes.Matches(t.Labels)
-			if takes {
+			taken := takes(t)
+			if taken {
 				names = append(names, t.Name)
 			}
-			return takes
+			return taken
 		})
 		for part := range slices.Chunk(names, max(size, 1)) {
-			all = append(all, DecidedGroup{group.Name, part})
+			all = append(all, DecidedGroup{name, part})
 		}
 	}
-	return all
-}
-
-// narrowGroups returns groups of some of their cluster types, sorted by name. Those that are in no group are one at the end.
-func narrowGroups(groups []DecidedGroup, types []string) []DecidedGroup {
-	var all []DecidedGroup
-	for _, group := range append(slices.Clip(groups), DecidedGroup{ClusterTypes: types}) {
-		var names []string
-		types = slices.DeleteFunc(slices.Clone(types), func(name string) bool {
-			takes := slices.Contains(group.ClusterTypes, name)
-			if takes {
-				names = append(names, name)
-			}
-			return takes
-		})
-		if names != nil {
-			all = append(all, DecidedGroup{group.Name, names})
-		}
+	for _, group := range g.Decided {
+		take(group.Name, func(t *ClusterType) bool { return slices.Contains(group.ClusterTypes, t.Name) })
 	}
+	for _, group := range g.Named {
+		take(group.Name, func(t *ClusterType) bool { return group.ClusterTypes.Matches(t.Labels) })
+	}
+	take("", func(*ClusterType) bool { return true })
 	return all
 }
 

@@ -156,8 +156,8 @@ func (m *Model) placePolicies(all *placementObjects, problems *problem.List) {
 // evaluatedTypes returns the cluster types that a Placement in Git has been found to select.
 func (m *Model) evaluatedTypes(p *Policy, all *placementObjects, decided ocm.Decisions, failed map[string]error, problems *problem.List) []string {
 	key := p.Choice.Decider.Placement
-	i := slices.IndexFunc(all.hub.Placements, func(o *ocm.Placement) bool { return o.Key() == key })
-	if i < 0 {
+	placement := all.findPlacement(key)
+	if placement == nil {
 		problems.Addf(p.Choice.Pos, p.Subject(), "commit it there, with its ManagedClusters, ManagedClusterSets and bindings", "the Placement %s is not in %s", key, DecisionFolder)
 		return []string{}
 	}
@@ -169,7 +169,6 @@ func (m *Model) evaluatedTypes(p *Policy, all *placementObjects, decided ocm.Dec
 		problems.Addf(p.Choice.Pos, p.Subject(), hint, "the Placement %s is not decided: %v", key, err)
 		return []string{}
 	}
-	placement := all.hub.Placements[i]
 	if len(decided[key]) == 0 {
 		problems.Warnf(p.Choice.Pos, p.Subject(), "", "the Placement %s selects no cluster: %s", key, map[ocm.Empty]string{
 			ocm.NoBinding:  "no ManagedClusterSet that is in " + DecisionFolder + " is bound to its namespace by a ManagedClusterSetBinding",
@@ -187,17 +186,23 @@ func (m *Model) evaluatedTypes(p *Policy, all *placementObjects, decided ocm.Dec
 
 // divideEvaluated returns the decision groups of a Placement that is decided here; nil if it has none.
 func divideEvaluated(p *Policy, all *placementObjects, selected []string, problems *problem.List) []ocm.DecisionGroup {
-	for _, placement := range all.hub.Placements {
-		if placement.Key() != p.Choice.Decider.Placement {
-			continue
-		}
-		groups, err := all.hub.Divide(placement, selected)
-		if misconfigured, ok := errors.AsType[*ocm.MisconfiguredError](err); ok {
-			problems.Addf(p.Choice.Pos, p.Subject(), misconfigured.Hint, "the Placement %s is not divided into groups: %v", placement.Key(), err)
-		}
-		return groups
+	placement := all.findPlacement(p.Choice.Decider.Placement)
+	if placement == nil { // it was reported
+		return nil
 	}
-	return nil
+	groups, err := all.hub.Divide(placement, selected)
+	if misconfigured, ok := errors.AsType[*ocm.MisconfiguredError](err); ok {
+		problems.Addf(p.Choice.Pos, p.Subject(), misconfigured.Hint, "the Placement %s is not divided into groups: %v", placement.Key(), err)
+	}
+	return groups
+}
+
+func (p *placementObjects) findPlacement(key string) *ocm.Placement {
+	i := slices.IndexFunc(p.hub.Placements, func(o *ocm.Placement) bool { return o.Key() == key })
+	if i < 0 {
+		return nil
+	}
+	return p.hub.Placements[i]
 }
 
 // groupPages returns the decision groups that the labels of PlacementDecisions tell of, in order; nil if all are in the one
