@@ -1,7 +1,6 @@
 package promoter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,8 +62,15 @@ func (r Releases) hasReleased(feed, version string) bool {
 
 // Name returns what people call a release.
 func (r Releases) Name(commit string) string {
-	found := r.Find(commit)
-	if found == nil {
+	if !r.Line.Contains(commit) {
+		return text.ShortCommit(commit)
+	}
+	return nameAt(r.repo, commit)
+}
+
+func nameAt(repo *git.Repository, commit string) string {
+	found, err := source.ReleaseAt(repo, commit)
+	if err != nil || found == nil {
 		return text.ShortCommit(commit)
 	}
 	return found.Name
@@ -102,12 +108,23 @@ func ListReleases(base source.Base) ([]Releases, error) {
 
 // FindReleases returns the releases of a lane; false if it has none, and no feeds.
 func FindReleases(base source.Base, lane string) (Releases, bool, error) {
-	all, err := ListReleases(base)
-	i := slices.IndexFunc(all, func(r Releases) bool { return r.Lane == lane })
-	if err != nil || i < 0 {
+	if base.Repo == nil || base.Progress == nil {
+		return Releases{}, false, nil
+	}
+	ref := "refs/heads/" + source.ReleasesPrefix + lane
+	heads, err := base.Repo.Refs(ref)
+	if err != nil {
 		return Releases{}, false, err
 	}
-	return all[i], true, nil
+	hasFeeds := slices.ContainsFunc(base.Feeds, func(f source.FeedSource) bool { return f.Lane == lane })
+	if heads[ref] == "" && !hasFeeds {
+		return Releases{}, false, nil
+	}
+	r, err := readReleases(base.Repo, lane, heads[ref])
+	if err != nil || !hasFeeds && r.Stopped != "" {
+		return Releases{}, false, err
+	}
+	return r, true, nil
 }
 
 func readReleases(repo *git.Repository, name, head string) (Releases, error) {
@@ -136,7 +153,7 @@ func (r Releases) nameOf(commits []string) func(string) string {
 		if !slices.Contains(commits, commit) {
 			return text.ShortCommit(commit)
 		}
-		return cmp.Or(Releases{repo: r.repo, Line: promote.NewLine([]string{commit})}.Name(commit), commit)
+		return nameAt(r.repo, commit)
 	}
 }
 
