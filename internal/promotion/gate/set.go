@@ -32,8 +32,7 @@ func CompileStage(s model.Stage) (gates, proof Set, problems problem.List) {
 	proof, more := newSet("proof", s.Proof, keys)
 	problems = append(problems, more...)
 	for _, spec := range s.Proof {
-		g, _ := New(spec)
-		if a, ok := g.(approvalGate); ok && a.distinct {
+		if isDistinct(spec) {
 			problems = append(problems, spec.Problem("name people with by, or write the gate in gates", "the gate approval of a proof cannot be distinct: whose commits came is known before they are promoted, and not afterwards"))
 		}
 	}
@@ -82,12 +81,17 @@ func newWaveSet(name string, specs []model.GateSpec, kinds []Kind, hint string) 
 		if !slices.Contains(kinds, Kind(spec.Kind)) && gateKinds[spec.Kind] != nil {
 			problems = append(problems, spec.Problem(hint, "the %s cannot have the gate %s", name, spec.Kind))
 		}
-		g, _ := New(spec)
-		if a, ok := g.(approvalGate); ok && a.distinct {
+		if isDistinct(spec) {
 			problems = append(problems, spec.Problem("name people with by, or write the gate in the gates of the environment", "the gate approval of the %s cannot be distinct: an advance has changes of several branches, whose authors are not known", name))
 		}
 	}
 	return set, problems
+}
+
+func isDistinct(spec model.GateSpec) bool {
+	g, _ := New(spec)
+	a, ok := g.(approvalGate)
+	return ok && a.distinct
 }
 
 // newSet rejects two gates with the same answer key. keys are those in use.
