@@ -132,11 +132,11 @@ func (s *postgresSession) sendBefore(ctx context.Context, read func(pgx.BatchRes
 	return errors.Join(err, results.Close())
 }
 
-// cleanArguments removes what PostgreSQL rejects in text. Otherwise one report could block all
-// others.
 // longText is a text that is not shortened.
 type longText string
 
+// cleanArguments removes what PostgreSQL rejects in text. Otherwise one report could block all
+// others.
 func cleanArguments(args []any) []any {
 	cleaned := make([]any, len(args))
 	for i, arg := range args {
