@@ -29,6 +29,9 @@ var commitPrefix = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
 // IsCommitPrefix reports whether id is 4 to 40 lower-case hex digits.
 func IsCommitPrefix(id string) bool { return commitPrefix.MatchString(id) }
 
+// IsCommit reports whether id is 40 lower-case hex digits.
+func IsCommit(id string) bool { return len(id) == 40 && IsCommitPrefix(id) }
+
 // Shorten cuts a text longer than limit bytes and appends an ellipsis.
 func Shorten(text string, limit int) string {
 	if len(text) <= limit {

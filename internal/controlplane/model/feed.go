@@ -5,9 +5,10 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // Feed says that the versions of an application are promoted: those of the branch that its registration reads.
@@ -63,22 +64,18 @@ const PinsFolder = ".fairlead/pins"
 // PinsFile returns the file of a lane's pins in the folder of an environment.
 func PinsFile(folder, lane string) string { return path.Join(folder, PinsFolder, lane+".yaml") }
 
-func isWholeCommit(id string) bool {
-	return len(id) == 40 && strings.Trim(id, "0123456789abcdef") == ""
-}
-
 func readRelease(r *reader, n *yaml.Node, d *decoder) *Release {
 	o, s, _ := readObject[releaseSpec](r, n, ReleaseKind, d)
 	release := &Release{Object: o, Lane: s.Lane, Commit: string(s.Commit), Versions: map[string]FeedVersion{}}
 	const hint = "copy the file as it was before; fairlead versions lists the releases"
-	if s.Commit != "" && !isWholeCommit(release.Commit) {
+	if s.Commit != "" && !text.IsCommit(release.Commit) {
 		d.problems.Addf(o.Pos, d.subject, hint, "spec.commit is %q, which is not the id of a commit", s.Commit)
 	}
 	pinned := map[string]string{}
 	for _, feed := range slices.Sorted(maps.Keys(s.Versions)) {
 		v := s.Versions[feed]
 		release.Versions[feed] = FeedVersion{string(v.Version), string(v.Commit), v.Registration}
-		if !isWholeCommit(string(v.Commit)) {
+		if !text.IsCommit(string(v.Commit)) {
 			d.problems.Addf(o.Pos, d.subject, hint, "the commit of %s is %q, which is not the id of a commit", feed, v.Commit)
 		}
 		if other := pinned[v.Registration]; other != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
@@ -63,7 +64,7 @@ func (s argoSource) nameRevision(one string, several []string) string {
 	if len(several) > 0 {
 		one = several[0]
 	}
-	if s.Chart == "" && !isCommit(one) && !strings.Contains(one, ":") { // sha256:… of an artifact
+	if s.Chart == "" && !text.IsCommit(one) && !strings.Contains(one, ":") { // sha256:… of an artifact
 		return ""
 	}
 	if s.Chart != "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
@@ -135,14 +136,10 @@ func (r *reader) isPast(since time.Time) bool {
 // nameCommit returns a commit in Flux's form, with its branch or tag.
 func nameCommit(ref, commit string) string {
 	switch {
-	case !isCommit(commit):
+	case !text.IsCommit(commit):
 		return commit
-	case ref == "", ref == "HEAD", isCommit(ref):
+	case ref == "", ref == "HEAD", text.IsCommit(ref):
 		return "sha1:" + commit
 	}
 	return strings.TrimPrefix(ref, "refs/heads/") + "@sha1:" + commit
-}
-
-func isCommit(text string) bool {
-	return len(text) == 40 && strings.Trim(text, "0123456789abcdef") == ""
 }

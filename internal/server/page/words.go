@@ -132,7 +132,7 @@ func splitPull(sentence string, pull *status.Pull, environment string) pullText 
 }
 
 func shortVersion(version string) string {
-	if len(version) == 40 && strings.Trim(version, "0123456789abcdef") == "" {
+	if text.IsCommit(version) {
 		return text.ShortCommit(version)
 	}
 	return text.Limit(version, 24)
