@@ -22,9 +22,13 @@ func TestPromotionDocs(t *testing.T) {
 			continue
 		}
 		text := strings.ReplaceAll(m[1], "9f31c07d2c…", "9f31c07d2c")
-		if !strings.Contains("\n"+text, "\napiVersion:") { // it is a proof
+		if !strings.Contains("\n"+text, "\napiVersion:") { // it is a proof, or a gate that cannot be one
+			place := "proof"
+			if strings.Contains(text, "distinct: true") {
+				place = "gates"
+			}
 			item := strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
-			text = "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: main}\nspec:\n  environments:\n  - name: dev\n    proof:\n    - " + item + "\n"
+			text = "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: main}\nspec:\n  environments:\n  - name: dev\n    " + place + ":\n    - " + item + "\n"
 		}
 		files, err := tree.FromFiles(map[string][]byte{"a.yaml": []byte(text)})
 		if err != nil {
@@ -38,7 +42,7 @@ func TestPromotionDocs(t *testing.T) {
 				problems = append(problems, wrong...)
 			}
 		}
-		if len(problems) > 0 || len(p.Promotions)+len(p.Freezes)+min(len(p.Clusters), 1) != 1 {
+		if len(problems) > 0 || len(p.Promotions)+len(p.Freezes)+len(p.Feeds)+min(len(p.Clusters), 1) != 1 {
 			t.Errorf("%s\ngives %v", text, problems)
 		}
 	}
