@@ -158,11 +158,16 @@ func writeChoices(p *page, all []Choice) {
 	}
 }
 
-func (c Choice) tableRows() [][]any {
-	unit := c.Unit + ", " + text.Count(c.Places, "place")
-	if c.Pick != model.PickAll {
-		unit = fmt.Sprintf("%s, %d of %s", c.Unit, c.Places, text.Count(c.Pick, "place"))
+// formatPlaces returns how many places a unit has: "2 of 3 places", or "2 places" if it is to have all.
+func formatPlaces(places, pick int) string {
+	if pick == model.PickAll {
+		return text.Count(places, "place")
 	}
+	return fmt.Sprintf("%d of %s", places, text.Count(pick, "place"))
+}
+
+func (c Choice) tableRows() [][]any {
+	unit := c.Unit + ", " + formatPlaces(c.Places, c.Pick)
 	state := "not chosen: " + c.Reason
 	switch {
 	case c.Kept && c.Since != nil:

@@ -13,6 +13,8 @@ import (
 type ClusterType struct {
 	ClusterType Object            `json:"clusterType" yaml:"clusterType"`
 	Labels      map[string]string `json:"labels" yaml:"labels"`
+	Taints      []string          `json:"taints,omitempty" yaml:"taints,omitempty"` // "drain=yes:NoSelect"
+	Usage       []string          `json:"usage,omitempty" yaml:"usage,omitempty"`   // "cpu 14 of 16"
 	Templates   []TemplateUse     `json:"templates,omitempty" yaml:"templates,omitempty"`
 	Policies    []Selection       `json:"policies,omitempty" yaml:"policies,omitempty"` // selecting ones first
 	Targets     []Placement       `json:"targets,omitempty" yaml:"targets,omitempty"`
@@ -23,6 +25,8 @@ func (q *explainer) explainClusterType(name string) *ClusterType {
 	i, _ := model.IndexOf(q.model.ClusterTypes, name)
 	c := q.model.ClusterTypes[i]
 	out := &ClusterType{ClusterType: objectOf(c), Labels: ownLabels(c.Labels), Templates: list.Convert(slotsOf(q.model, c), q.templateUse)}
+	out.Taints = list.Convert(c.Taints, model.Taint.String)
+	out.Usage = list.Convert(q.plan.Usage(i), schedule.Usage.String)
 	var selecting []*model.Policy
 	out.Policies, selecting = clusterTypeSide.policySelections(q.model.Policies, schedule.Assignment{ClusterType: c})
 	for j, t := range q.model.Targets {

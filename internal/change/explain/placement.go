@@ -19,7 +19,7 @@ type Placement struct {
 type Absence struct {
 	Object Object `json:"object" yaml:"object"`
 	Policy string `json:"policy,omitempty" yaml:"policy,omitempty"`
-	Reason string `json:"reason,omitempty" yaml:"reason,omitempty"` // first unmet requirement: "needs size=large, has size=small"
+	Reason string `json:"reason,omitempty" yaml:"reason,omitempty"` // first unmet requirement: "needs size=large, has size=small"; that its choice picks others, if all are met
 	Lacks  int    `json:"lacks,omitempty" yaml:"lacks,omitempty"`
 }
 
@@ -120,5 +120,8 @@ func (s assignmentSide) explainAbsence(o object, a schedule.Assignment, policies
 	}
 	nearest := slices.MinFunc(policies, func(p, r *model.Policy) int { return cmp.Compare(s.distance(p, a), s.distance(r, a)) })
 	absent.Policy, absent.Reason, absent.Lacks = nearest.Name, s.reason(policyOpinion(nearest, a)), s.distance(nearest, a)
+	if absent.Lacks == 0 {
+		absent.Reason = "its choice has not picked this"
+	}
 	return absent
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
@@ -16,6 +17,15 @@ type Policy struct {
 	Targets             []Object  `json:"targets,omitempty" yaml:"targets,omitempty"`
 	OtherClusterTypes   []Absence `json:"otherClusterTypes,omitempty" yaml:"otherClusterTypes,omitempty"`
 	OtherTargets        []Absence `json:"otherTargets,omitempty" yaml:"otherTargets,omitempty"`
+	// Units are what the choice of the policy places together; nil if it has no choice.
+	Units []PlacedUnit `json:"units,omitempty" yaml:"units,omitempty"`
+}
+
+// PlacedUnit is the cluster types that a choice has picked for one unit, of how many; Pick is -1 for all.
+type PlacedUnit struct {
+	Unit         string   `json:"unit" yaml:"unit"`
+	Pick         int      `json:"pick" yaml:"pick"`
+	ClusterTypes []string `json:"clusterTypes" yaml:"clusterTypes"`
 }
 
 func (q *explainer) explainPolicy(name string) *Policy {
@@ -47,6 +57,9 @@ func (q *explainer) explainPolicy(name string) *Policy {
 		for _, u := range q.plan.Units() {
 			if u.Policy == p {
 				out.Assignments += len(u.Places) * len(u.Targets)
+				out.Units = append(out.Units, PlacedUnit{u.Name, p.Choice.Pick, list.Convert(u.Places, func(at schedule.Place) string {
+					return q.model.ClusterTypes[at.ClusterType].Name
+				})})
 			}
 		}
 	}

@@ -11,7 +11,14 @@ import (
 
 func (c *ClusterType) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: %s", c.ClusterType.subject(), env, text.Count(len(c.Targets), "deployment target"))
-	p.writeTable(1, [][]any{{"written at", c.ClusterType.At}, {"labels", labelList(c.Labels)}})
+	rows := [][]any{{"written at", c.ClusterType.At}, {"labels", labelList(c.Labels)}}
+	if c.Taints != nil {
+		rows = append(rows, []any{"taints", strings.Join(c.Taints, ", ")})
+	}
+	if c.Usage != nil {
+		rows = append(rows, []any{"usage", strings.Join(c.Usage, ", ")})
+	}
+	p.writeTable(1, rows)
 	p.writeSection("templates")
 	p.writeTable(1, list.Convert(c.Templates, func(u TemplateUse) []any {
 		missing := ""
@@ -108,6 +115,12 @@ func (o *Policy) writePage(p *page, env string) {
 	p.writeTable(1, rows)
 	o.writeSide(p, "cluster type", o.ClusterTypes, o.OtherClusterTypes)
 	o.writeSide(p, "deployment target", o.Targets, o.OtherTargets)
+	if o.Units != nil {
+		p.writeSection("chooses for %s", text.Count(len(o.Units), "unit"))
+		p.writeRows(1, list.Convert(o.Units, func(u PlacedUnit) []any {
+			return []any{u.Unit, formatPlaces(len(u.ClusterTypes), u.Pick), nameList(u.ClusterTypes, maxNames)}
+		}))
+	}
 }
 
 func (o *Policy) writeSide(p *page, side string, selected []Object, others []Absence) {

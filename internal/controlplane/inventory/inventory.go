@@ -113,6 +113,7 @@ func Read(file string, text []byte) ([]Cluster, problem.List) {
 		all.problems.Addf(problem.Pos{File: file, Line: finding.Line}, "", finding.Hint, "%s", finding.Summary)
 		return nil, all.problems
 	}
+	others := map[string]int{} // objects that are no clusters, by kind
 	for _, n := range documents {
 		objects := []*yaml.Node{n}
 		if items := yamldoc.FindValue(n, "items"); items != nil && strings.HasSuffix(yamldoc.FindText(n, "kind"), "List") {
@@ -121,8 +122,14 @@ func Read(file string, text []byte) ([]Cluster, problem.List) {
 		for _, n := range objects {
 			if c, known := readCluster(yamldoc.ResolveAlias(n)); known {
 				all.add(problem.Pos{File: file, Line: n.Line}, c)
+			} else {
+				others[c.Kind]++
 			}
 		}
+	}
+	if len(all.found) == 0 && len(others) > 0 {
+		all.problems.Warnf(problem.Pos{File: file}, "", "give a file of ClusterProfiles, ManagedClusters or Argo CD's cluster Secrets",
+			"the file has no cluster: its kinds are %s", strings.Join(slices.Sorted(maps.Keys(others)), ", "))
 	}
 	return all.sorted(), all.problems
 }

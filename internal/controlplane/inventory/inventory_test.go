@@ -124,6 +124,14 @@ spec:
 	}
 }
 
+// TestReadOthers: a file without a cluster, of other objects, is said to have none.
+func TestReadOthers(t *testing.T) {
+	clusters, problems := inventory.Read("pods.yaml", []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"))
+	if len(clusters) != 0 || len(problems) != 1 || !problems[0].Warning {
+		t.Errorf("%v, with the problems %v", clusters, problems)
+	}
+}
+
 // TestManyProfiles: 2,000 ClusterProfiles, as an API server answers a list request.
 func TestManyProfiles(t *testing.T) {
 	var items []any

@@ -107,6 +107,9 @@ func (s *groupsSpec) parse(a annotationText) *Groups {
 		if err := kubename.CheckLabelValue(groupPrefix + one.Name); err != nil || one.Name == "" {
 			a.addAt("groups", "write a name such as canary", "%s.groups cannot have the name %q", a.path, one.Name)
 		}
+		if slices.ContainsFunc(g.Named, func(before NamedGroup) bool { return before.Name == one.Name }) {
+			a.addAt("groups", "write one group with a selector for both", "%s.groups has the name %s twice", a.path, one.Name)
+		}
 		g.Named = append(g.Named, NamedGroup{one.Name, a.selector("groups", one.ClusterTypes)})
 	}
 	if s.Size == "" {

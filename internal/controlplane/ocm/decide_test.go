@@ -212,6 +212,9 @@ func TestLeftOut(t *testing.T) {
 	if err := (&Objects{}).Add("Placement", []byte(`{"metadata": {"name": "p"}, "spec": {"later": true}}`)); err == nil {
 		t.Error("a field that is not known is taken")
 	}
+	if err := (&Objects{}).Add("AddOnPlacementScore", []byte(`{"status": {"scores": [{"name": "cpu", "value": 101}]}}`)); err == nil {
+		t.Error("a score that its schema refuses is taken")
+	}
 }
 
 // TestSets: a Placement selects among the clusters of sets that are bound to its namespace, and that it names.

@@ -3,6 +3,7 @@ package ocm
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -186,7 +187,14 @@ func (o *Objects) Add(kind string, text []byte) error {
 	case "AddOnPlacementScore":
 		s := &scores{}
 		o.scores = append(o.scores, s)
-		return json.Unmarshal(text, s)
+		if err := json.Unmarshal(text, s); err != nil {
+			return err
+		}
+		for _, score := range s.Status.Scores {
+			if score.Value < -maxScore || score.Value > maxScore { // as its schema has it
+				return fmt.Errorf("the score %s is %d, and not from -%d to %d", score.Name, score.Value, maxScore, maxScore)
+			}
+		}
 	}
 	return nil
 }

@@ -15,7 +15,8 @@ import (
 type Candidate struct {
 	ClusterType int
 	Obstacle    Obstacle
-	// Detail is the taint's key, the resource that is short, or the requirement that is not met.
+	// Detail is the taint's key, the resource that is short, the requirement that is not met, or the label to spread by
+	// that the cluster type lacks.
 	Detail     string
 	Need, Free model.Quantity // of that resource
 	Scores     []Score        // their sum, by weight, is what candidates are compared by
@@ -81,7 +82,7 @@ func (p *Plan) Candidates(u *Unit) []Candidate {
 		case d.isAvoided(u, i):
 			candidate.Obstacle = ObstacleAvoid
 		case !fits:
-			candidate.Obstacle = ObstacleSpread
+			candidate.Obstacle, candidate.Detail = ObstacleSpread, s.findLackedLabel(i)
 		}
 		if candidate.Obstacle == "" || candidate.Obstacle == ObstacleThere {
 			candidate.Scores = f.scoresOf(i, r)
@@ -106,6 +107,16 @@ func (s *policyState) describeUnselected(c *model.ClusterType) string {
 		return "is not decided by the Placement " + placement
 	}
 	return "is not among the names of pick"
+}
+
+// findLackedLabel returns the label by which units are spread and that a cluster type must have and does not; "" if it
+// has all.
+func (s *policyState) findLackedLabel(clusterType int) string {
+	n := slices.IndexFunc(s.domains, func(d domains) bool { return d.of[clusterType] < 0 })
+	if n < 0 {
+		return ""
+	}
+	return s.choice.Spread[n].By
 }
 
 // scoresOf returns the parts of a candidate's score. What depends on usage is one part: the rest of the rating.
@@ -197,6 +208,9 @@ func (n obstacleCount) String() string {
 	case ObstacleAvoid:
 		return fmt.Sprintf("%d %s what it avoids, or what avoids it", n.count, verb("has", "have"))
 	case ObstacleSpread:
+		if n.detail != "" {
+			return fmt.Sprintf("%d %s no label %s to spread by", n.count, verb("has", "have"), n.detail)
+		}
 		return fmt.Sprintf("%d would make its spread too uneven", n.count)
 	case ObstacleSelected:
 		return fmt.Sprintf("%d %s not selected (%s)", n.count, verb("is", "are"), n.detail)

@@ -52,6 +52,9 @@ func (c Candidate) Describe(index int) string {
 	case ObstacleAvoid:
 		return "what is there is avoided, or avoids it"
 	case ObstacleSpread:
+		if c.Detail != "" {
+			return "it has no label " + c.Detail + ", by which the choice spreads"
+		}
 		return "the spread would be too uneven"
 	case ObstacleSelected:
 		return "it " + c.Detail
