@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
@@ -33,7 +35,7 @@ type chainReader interface {
 // newChainReader returns the daemon of --url, or a loop that writes nothing, or
 // errNoChainReader.
 func (cc *commandContext) newChainReader(ctx context.Context) (chainReader, error) {
-	if cc.daemonURL != "" {
+	if cc.daemonURL != "" && cc.controlPlaneFlag == "" {
 		return daemonClient{cc.daemonURL}, nil
 	}
 	return cc.newObserver(ctx)
@@ -167,7 +169,7 @@ func (o observer) Close() { o.loop.Close() }
 // newObserver returns a loop with its own mirrors, so that it does not lock a daemon's.
 // Without settings the error is errNoChainReader.
 func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
-	if err := cc.readSettings(); err != nil {
+	if err := readObserverSettings(cc); err != nil {
 		return observer{}, err
 	}
 	if cc.settings == nil {
@@ -190,6 +192,29 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	}
 	o.loop, err = loop.New(ctx, options)
 	return o, err
+}
+
+// readObserverSettings reads the settings, or has them name the control plane of the flag, and nothing else.
+func readObserverSettings(cc *commandContext) error {
+	if cc.controlPlaneFlag == "" || cc.settings != nil {
+		return cc.readSettings()
+	}
+	if cc.daemonURL != "" {
+		return usageErrorf("leave one of them out", "--url and --control-plane exclude each other")
+	}
+	if err := cc.locateControlPlane(); err != nil {
+		return err
+	}
+	written, err := yamldoc.Encode(map[string]map[string]string{"controlPlane": {"repo": cc.controlPlane}})
+	if err != nil {
+		return err
+	}
+	settings, problems := config.Parse("--control-plane", written, ".", os.Getenv)
+	if problems.Stops() {
+		return newProblemsError(problems)
+	}
+	cc.settings = settings
+	return nil
 }
 
 // readReports reads clusters' reports from the ledger, if reachable. The error is a warning.

@@ -37,6 +37,7 @@ and folder in FOLDER of the base were a lane. With --url a daemon finds that out
 		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args[0]) },
 	}
 	e.addObserverFlags(c)
+	addControlPlaneFlag(e.commandContext, c)
 	c.Flags().StringVar(&e.lanes, "lanes", "", "also show what would change if each file and folder in a folder of the base were promoted by itself: `FOLDER/*`")
 	return c
 }

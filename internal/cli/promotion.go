@@ -55,6 +55,10 @@ func newCommandContext(a *app) *commandContext {
 
 func (cc *commandContext) addControlPlaneFlags(c *cobra.Command) {
 	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+", if it is there)")
+	addControlPlaneFlag(cc, c)
+}
+
+func addControlPlaneFlag(cc *commandContext, c *cobra.Command) {
 	c.Flags().StringVar(&cc.controlPlaneFlag, "control-plane", "", "work without settings, on the Git repository of a control plane: a `PATH-or-URL`")
 }
 
@@ -63,10 +67,14 @@ func (cc *commandContext) addURLFlag(c *cobra.Command) {
 }
 
 func (cc *commandContext) addActionFlags(c *cobra.Command, why string) {
+	addCommitFlags(cc, c, why)
+	c.Flags().BoolVar(&cc.propose, "pull-request", false, "open a pull request instead of committing to the branch")
+}
+
+func addCommitFlags(cc *commandContext, c *cobra.Command, why string) {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&cc.reason, "reason", "", "`text` that says why"+why)
-	f.BoolVar(&cc.propose, "pull-request", false, "open a pull request instead of committing to the branch")
 	f.StringVar(&cc.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
 	cc.app.addDryRunFlag(c)
 	cc.addControlPlaneFlags(c)

@@ -83,7 +83,7 @@ func newVersionsAdopt(a *app) *cobra.Command {
 		Use:   "adopt",
 		Short: "Have the versions of all registered workloads promoted",
 		Long: `Adopt writes a Feed for each WorkloadRegistration of the base that has none, into
-.fairlead/feeds.yaml. From then on each environment stays at the commit of the workload's
+.fairlead/feeds. From then on each environment stays at the commit of the workload's
 repository that it has, and a push reaches the first environment only: the others get it as they
 get commits of the base. Each registration has to be in a lane of the Promotion.`,
 		Example: `  fairlead versions adopt --dry-run
@@ -114,9 +114,6 @@ they can have older versions, and those of a branch that was rewritten.`,
   fairlead versions cut checkout --set checkout=4be1c2d --reason "the last good one"`,
 		Args: checkArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if cc.propose {
-				return usageErrorf("leave it out: promotion decides which environment gets the release", "a release is not made by a pull request")
-			}
 			if err := cc.requireReason("a release by hand"); err != nil {
 				return err
 			}
@@ -136,6 +133,6 @@ they can have older versions, and those of a branch that was rewritten.`,
 		},
 	}
 	c.Flags().StringArrayVar(&set, "set", nil, "take another version of a feed: `FEED=REVISION`")
-	cc.addActionFlags(c, "")
+	addCommitFlags(cc, c, "")
 	return c
 }

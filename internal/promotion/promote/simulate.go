@@ -93,7 +93,7 @@ func SimulateArrivals(l Line, stages []Stage, commit string, enter, proof Foreca
 		alone := f.findArrival(s)
 		arrivals[i] = f.findContent(s, all)
 		if newer := arrivals[i].With; newer != "" {
-			arrivals[i].AddReason(fmt.Sprintf("it comes with the newer %s: %s", text.ShortCommit(newer), alone.Reason))
+			arrivals[i].AddReason(fmt.Sprintf("it comes with the newer %s: %s", l.describe(newer), alone.Reason))
 		}
 	}
 	return arrivals
@@ -164,7 +164,7 @@ func (f simulation) findArrival(s Stage) Arrival {
 }
 
 func (f simulation) computeArrival(s Stage) Arrival {
-	what := text.ShortCommit(f.commit)
+	what := f.chain.line.describe(f.commit)
 	switch {
 	case !f.chain.line.Contains(f.commit):
 		return Arrival{State: ArrivalNever, Reason: fmt.Sprintf("commit %s is not on the base's branch", what)}
@@ -175,7 +175,7 @@ func (f simulation) computeArrival(s Stage) Arrival {
 	case s.Commit == f.commit:
 		return Arrival{State: ArrivalHas, Time: s.PromotedAt, Reason: fmt.Sprintf("it has %s", what)}
 	case f.chain.line.IsNewer(s.Commit, f.commit):
-		return Arrival{State: ArrivalReached, Time: s.PromotedAt, Reason: fmt.Sprintf("it has a newer commit, %s", text.ShortCommit(s.Commit))}
+		return Arrival{State: ArrivalReached, Time: s.PromotedAt, Reason: fmt.Sprintf("it has a newer commit, %s", f.chain.line.describe(s.Commit))}
 	}
 	way := route{earliest: f.now}
 	for _, u := range f.chain.upstreamStages(s) {
@@ -250,9 +250,9 @@ func (f simulation) addOwnWaits(s Stage, way *route) {
 	}
 	switch unsettled := f.chain.settledVerdict(s).Status == gate.Wait; {
 	case unsettled && !s.Merged:
-		way.wait(s.Name, text.ShortCommit(s.Commit)+" to be merged")
+		way.wait(s.Name, f.chain.line.describe(s.Commit)+" to be merged")
 	case unsettled && s.Proof.ValidUntil.IsZero():
-		way.wait(s.Name, text.ShortCommit(s.Commit)+" to be verified: "+verdictReason(s.Proof))
+		way.wait(s.Name, f.chain.line.describe(s.Commit)+" to be verified: "+verdictReason(s.Proof))
 	case unsettled:
 		way.notBefore(s.Proof.ValidUntil)
 	}
@@ -278,10 +278,10 @@ func (f simulation) findOvertaking(s Stage) (certain bool, reason string) {
 		return false, ""
 	}
 	if pool := f.chain.eligibleCommits(s); len(pool) > 0 && f.chain.line.IsNewer(pool[0], f.commit) {
-		return true, fmt.Sprintf("the newer commit %s supersedes it", text.ShortCommit(pool[0]))
+		return true, fmt.Sprintf("the newer commit %s supersedes it", f.chain.line.describe(pool[0]))
 	}
 	if newer := f.chain.line.newerCommits(f.commit); len(newer) > 0 && s.Queue.Policy != model.QueuePinned {
-		return false, fmt.Sprintf("a newer commit may supersede it, such as %s", text.ShortCommit(newer[0]))
+		return false, fmt.Sprintf("a newer commit may supersede it, such as %s", f.chain.line.describe(newer[0]))
 	}
 	return false, ""
 }

@@ -30,8 +30,12 @@ func HoldLane(ctx context.Context, d *Session, environment, name, reason string)
 			title:   fmt.Sprintf("Hold lane %s in %s", name, environment),
 			summary: fmt.Sprintf("lane %s in %s is held until fairlead release %[2]s --lane %[3]s", name, environment, text.QuoteShell(name)),
 		}
-		if _, err := newLaneView(v, name); err != nil {
-			return c, err
+		if !v.base.HasFeeds(name) {
+			if _, err := newLaneView(v, name); err != nil {
+				return c, err
+			}
+		} else if len(v.stage.After) == 0 {
+			c.notes = append(c.notes, fmt.Sprintf("%s follows the base, so that this keeps the versions of the lane, and not its files; fairlead hold %[1]s keeps all", environment))
 		}
 		return c, c.writeHold(v, promoter.LaneHoldFile(v.branch.Folder, name), holdSpec{Reason: reason, Lane: name})
 	})
@@ -70,7 +74,9 @@ func ReleaseLane(ctx context.Context, d *Session, environment, name, reason stri
 		}
 		if err == nil && !isHeld {
 			c.summary = fmt.Sprintf("lane %s in %s is not held", name, environment)
-			_, err = newLaneView(v, name)
+			if !v.base.HasFeeds(name) {
+				_, err = newLaneView(v, name)
+			}
 		}
 		if err != nil || !isHeld {
 			return c, err

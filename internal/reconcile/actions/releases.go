@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -177,9 +180,6 @@ func (r releaseView) writePins(c *change, commit string) error {
 }
 
 func rollBackRelease(ctx context.Context, d *Session, r releaseView, b Rollback) (change, error) {
-	if _, err := newLaneView(r.snapshot, b.Lane); err != nil {
-		return change{}, err
-	}
 	had, err := r.branch.ListPins(b.Lane, maxRecords, maxVersions)
 	if err != nil {
 		return change{}, err
@@ -260,49 +260,47 @@ func CutRelease(ctx context.Context, d *Session, c Cut) (Result, error) {
 		return Result{}, problem.Refusef("", "%s", known.Stopped)
 	}
 	var found []lane.NewestVersion
+	var names []string
 	for _, f := range feeds {
+		names = append(names, f.Name)
 		repo, commit, err := source.FindVersion(ctx, d.source, f)
 		if revision := c.Versions[f.Name]; err == nil && revision != "" {
 			commit, err = repo.Resolve(revision)
-			delete(c.Versions, f.Name)
+		}
+		if errors.Is(err, git.ErrNoRevision) && c.Versions[f.Name] != "" {
+			return Result{}, problem.Refusef("check the name, and that it was pushed", "%s has no revision %s", giturl.Redact(f.Registration.Workload.Repo), c.Versions[f.Name])
 		}
 		if err != nil {
 			return Result{}, fmt.Errorf("read the version of %s: %w", f.Name, err)
 		}
 		found = append(found, lane.NewestVersion{Feed: f.Name, Registration: f.Registration.Name, Commit: commit, Follows: true})
 	}
-	for name := range c.Versions {
-		return Result{}, problem.Refusef("", "lane %s has no feed %s", c.Lane, name)
+	for _, name := range slices.Sorted(maps.Keys(c.Versions)) {
+		if !slices.Contains(names, name) {
+			return Result{}, problem.Refusef(cmp.Or(problem.DidYouMean(name, names), "its feeds are "+text.Join(names, " and ")), "lane %s has no feed %s", c.Lane, name)
+		}
 	}
 	head := known.Line.Head()
 	last := known.Find(head)
 	next, _ := lane.NextRelease(c.Lane, last, found)
-	branch := source.ReleasesPrefix + c.Lane
+	r := Result{Action: cutAction, Branch: source.ReleasesPrefix + c.Lane}
 	if next == nil {
-		return Result{Action: cutAction, Name: last.Name, Branch: branch, Summary: last.Name + " has these versions already"}, nil
-	}
-	commit, err := promoter.NewReleaseCommit(*next, last, head)
-	if err != nil {
-		return Result{}, err
+		r.Name, r.Summary = last.Name, last.Name+" has these versions already"
+		return r, nil
 	}
 	made := change{action: cutAction, lane: c.Lane, title: "Release " + next.Name, moves: next.DescribeChange(last), reason: c.Reason, trailers: d.options.Trailers}
-	commit.Author, commit.Committer, commit.Sign, commit.When, commit.Message = d.options.Author, d.options.Committer, d.options.Sign, d.options.Now(), made.commitMessage()
-	r := Result{Action: cutAction, Name: next.Name, Branch: branch, Summary: fmt.Sprintf("%s is made: %s", next.Name, strings.Join(made.moves, ", "))}
+	r.Name, r.Summary = next.Name, fmt.Sprintf("%s is made: %s", next.Name, strings.Join(made.moves, ", "))
 	remote, _ := d.findRemote(d.options.ControlPlane)
 	if remote == nil {
 		return Result{}, errors.New("the control plane was not read")
 	}
-	o := publish.Options{BeforeEffect: d.options.BeforeEffect}
-	o.Announce("commit to " + branch)
-	pack, err := remote.Write(ctx, commit)
-	if err == nil {
-		err = remote.Push(ctx, pack, git.RefUpdate{Ref: "refs/heads/" + branch, Old: head, New: pack.Commits[0]})
-	}
+	o := publish.Options{Remote: remote, Author: d.options.Author, Through: d.options.Committer, Sign: d.options.Sign, BeforeEffect: d.options.BeforeEffect}
+	id, err := known.Write(ctx, o, promoter.ReleaseCommit{Release: *next, When: d.options.Now(), Message: made.commitMessage()})
 	if errors.Is(err, git.ErrStale) {
 		return r, problem.Refusef("try again", "the lane got another release meanwhile")
 	}
 	if err == nil {
-		r.Changed, r.Commit, r.From, r.To = true, pack.Commits[0], head, pack.Commits[0]
+		r.Changed, r.Commit, r.From, r.To = true, id, head, id
 	}
 	return r, err
 }
@@ -369,8 +367,8 @@ func ListVersions(ctx context.Context, d *Session) ([]FeedVersions, error) {
 	return all, nil
 }
 
-// feedsFile is where feeds are written that nobody wrote by hand.
-const feedsFile = source.OwnFolder + "/feeds.yaml"
+// feedsFolder has a file for each feed that nobody wrote by hand.
+const feedsFolder = source.OwnFolder + "/feeds"
 
 // AdoptFeeds writes a feed for each registration of the base that has none.
 func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) {
@@ -387,11 +385,7 @@ func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) 
 		if lanes := promoter.DefinedLanes(v.base); lanes != nil {
 			partition = lane.NewPartition(*lanes)
 		}
-		has, _, err := v.base.Repo.FindEntry(v.base.Head, feedsFile)
-		if err != nil {
-			return c, err
-		}
-		content := has.Data
+		c.files = map[string][]byte{}
 		var names []string
 		for _, r := range registered {
 			if slices.ContainsFunc(v.base.Progress.Feeds, func(f *model.Feed) bool { return f.Workload == r.Name }) {
@@ -400,17 +394,19 @@ func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) 
 			if partition.FindLane(r.Pos.File) == lane.Platform {
 				return c, problem.Refusef("write lanes: {each: workloads/*} into spec of the Promotion, or name a lane with that path", "no lane has %s, where %s is registered", r.Pos.File, r.Name)
 			}
-			written, err := model.EncodeObject("Feed", r.Name, struct {
-				Workload string `yaml:"workload"`
-			}{r.Name})
+			written, err := model.EncodeObject("Feed", r.Name, map[string]string{"workload": r.Name})
 			if err != nil {
 				return c, err
 			}
-			if len(content) > 0 {
-				content = append(slices.Clip(content), "---\n"...)
+			file := path.Join(feedsFolder, r.Name+".yaml")
+			_, isTaken, err := v.base.Repo.FindEntry(v.base.Head, file)
+			if err != nil {
+				return c, err
 			}
-			content = append(slices.Clip(content), written...)
-			names = append(names, r.Name)
+			if isTaken {
+				return c, problem.Refusef("rename that file, or write a Feed of "+r.Name+" by hand", "%s exists, and has no feed of %s", file, r.Name)
+			}
+			c.files[file], names = written, append(names, r.Name)
 			c.moves = append(c.moves, r.Name+" follows branch "+r.Workload.Branch+" of "+r.Workload.Repo)
 		}
 		c.summary = "all that is registered has a feed"
@@ -418,7 +414,6 @@ func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) 
 			return c, nil
 		}
 		c.summary = "what is pushed for " + text.Join(names, " and ") + " is promoted from environment to environment"
-		c.files = map[string][]byte{feedsFile: content}
 		return c, nil
 	})
 }

@@ -361,16 +361,38 @@ func NewPins(b source.Branch, release model.Release, commit string) (file string
 	return model.PinsFile(b.Folder, release.Lane), content, err
 }
 
-// NewReleaseCommit returns the commit of a release that follows another one, without author and time.
-func NewReleaseCommit(next model.Release, last *model.Release, head string) (git.Commit, error) {
-	content, err := model.EncodeRelease(next)
+// ReleaseCommit is what a release's commit says.
+type ReleaseCommit struct {
+	Release model.Release
+	When    time.Time
+	Message string
+}
+
+// NewReleaseMessage returns the message of a release that nobody made by hand.
+func NewReleaseMessage(next model.Release, last *model.Release) string {
+	return fmt.Sprintf("Release %s\n\n%s\n\n%s: %s\n", next.Name, strings.Join(next.DescribeChange(last), "\n"), publish.LaneTrailer, next.Lane)
+}
+
+// Write commits a release to the lane's branch, and returns the commit. The error is git.ErrStale if the branch has moved.
+func (r Releases) Write(ctx context.Context, o publish.Options, c ReleaseCommit) (string, error) {
+	content, err := model.EncodeRelease(c.Release)
 	if err != nil {
-		return git.Commit{}, err
+		return "", err
 	}
 	t, err := tree.FromFiles(map[string][]byte{source.ReleaseFile: content})
-	c := git.Commit{Tree: t, Message: fmt.Sprintf("Release %s\n\n%s\n\n%s: %s\n", next.Name, strings.Join(next.DescribeChange(last), "\n"), publish.LaneTrailer, next.Lane)}
-	if head != "" {
-		c.Parents = []string{head}
+	if err != nil {
+		return "", err
 	}
-	return c, err
+	commit := git.Commit{Tree: t, Author: o.Author, Committer: o.Through, Sign: o.Sign, When: c.When, Message: c.Message}
+	if r.head != "" {
+		commit.Parents = []string{r.head}
+	}
+	branch := source.ReleasesPrefix + r.Lane
+	o.Announce("commit to " + branch)
+	pack, err := o.Remote.Write(ctx, commit)
+	if err != nil {
+		return "", err
+	}
+	id := pack.Commits[0]
+	return id, o.Remote.Push(ctx, pack, git.RefUpdate{Ref: "refs/heads/" + branch, Old: r.head, New: id})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -116,7 +117,7 @@ func FindReleases(base source.Base, lane string) (Releases, bool, error) {
 	if err != nil {
 		return Releases{}, false, err
 	}
-	hasFeeds := slices.ContainsFunc(base.Feeds, func(f source.FeedSource) bool { return f.Lane == lane })
+	hasFeeds := base.HasFeeds(lane)
 	if heads[ref] == "" && !hasFeeds {
 		return Releases{}, false, nil
 	}
@@ -288,20 +289,8 @@ func hasSameFolder(repo *git.Repository, before, after, folder string) (bool, er
 // writeRelease commits a release to its branch. The commit is a function of the release and the one before it, so that two daemons
 // make the same one.
 func writeRelease(ctx context.Context, m *Promoter, l *releaseLine, next model.Release, last *model.Release, when time.Time) error {
-	remote := m.options.Remotes.ControlPlane()
-	c, err := NewReleaseCommit(next, last, l.head)
-	if err != nil {
-		return err
-	}
-	c.Author, c.Sign, c.When = m.options.Author, m.options.Sign, when
-	branch := source.ReleasesPrefix + l.Lane
-	m.options.BeforeEffect("commit to " + branch)
-	pack, err := remote.Write(ctx, c)
-	if err != nil {
-		return err
-	}
-	id := pack.Commits[0]
-	err = remote.Push(ctx, pack, git.RefUpdate{Ref: "refs/heads/" + branch, Old: l.head, New: id})
+	o := publish.Options{Remote: m.options.Remotes.ControlPlane().Remote, Author: m.options.Author, Sign: m.options.Sign, BeforeEffect: m.options.BeforeEffect}
+	id, err := l.Write(ctx, o, ReleaseCommit{Release: next, When: when, Message: NewReleaseMessage(next, last)})
 	if err != nil {
 		return err
 	}

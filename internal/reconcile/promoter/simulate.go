@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/promotion/wave"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // SimulateArrivals returns when a commit of the base would reach each environment under the current
@@ -29,6 +30,15 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 	}
 	commit, err := ResolvePromotable(policy.base, revision)
 	if errors.Is(err, git.ErrNoRevision) {
+		releases, release, err := findNamedRelease(policy.base, revision)
+		switch {
+		case err != nil:
+			return nil, err
+		case release == "" && releases.Line.Head() != "":
+			return nil, &UnknownCommitError{fmt.Sprintf("lane %s has no release %s", releases.Lane, revision), "fairlead versions shows the newest one"}
+		case release != "":
+			return simulateRelease(ctx, m, policy, releases, release)
+		}
 		return nil, &UnknownCommitError{fmt.Sprintf("the base has no revision %s", revision), "check the name, and that it was pushed"}
 	}
 	if err != nil {
@@ -85,6 +95,43 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 		err = lanes.simulate(ctx, commit, arrivals)
 	}
 	return arrivals, err
+}
+
+// findNamedRelease returns the commit of a release; "" if there is no release of that name.
+func findNamedRelease(base source.Base, name string) (Releases, string, error) {
+	i := strings.LastIndexByte(name, '-')
+	if i < 0 {
+		return Releases{}, "", nil
+	}
+	r, _, err := FindReleases(base, name[:i])
+	for _, commit := range r.Line.Commits() {
+		if r.Name(commit) == name {
+			return r, commit, err
+		}
+	}
+	return r, "", err
+}
+
+func simulateRelease(ctx context.Context, m *Promoter, policy Policy, r Releases, commit string) ([]promote.Arrival, error) {
+	all, _, err := m.observeAll(ctx, policy)
+	if err != nil {
+		return nil, err
+	}
+	l := &releaseLine{Releases: r}
+	if err := decideReleases(ctx, m, policy, all, l); err != nil {
+		return nil, err
+	}
+	enter := func(environment, commit string, from time.Time) gate.Forecast {
+		return m.forecastGates(ctx, findStage(l.stages, environment), commit, r.Lane, from)
+	}
+	proof := func(environment, commit string, from time.Time) gate.Forecast {
+		s := findStage(l.stages, environment)
+		if s.stage.Commit == commit {
+			return s.forecastProof(s.facts, from)
+		}
+		return s.forecastProof(gate.Facts{Now: s.facts.Now, Environment: environment, Commit: commit}, from)
+	}
+	return promote.SimulateArrivals(r.Line, stagesOf(l.stages), commit, enter, proof, m.now), nil
 }
 
 // simulate replaces the arrivals at environments where the lanes that a commit changes get there before the whole does.

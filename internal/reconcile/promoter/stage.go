@@ -138,6 +138,9 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	}
 	if !s.movesByLanes() {
 		for _, name := range slices.Sorted(maps.Keys(s.laneHolds)) {
+			if s.base.HasFeeds(name) { // its releases are held, and the others go on
+				continue
+			}
 			why := fmt.Sprintf("lane %s is held, and %s moves as a whole: %s", name, s.spec.Name, s.laneHolds[name])
 			reasons, then = append(reasons, why), append(then, why)
 		}

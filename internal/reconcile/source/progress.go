@@ -42,6 +42,11 @@ type Base struct {
 	Feeds []FeedSource
 }
 
+// HasFeeds reports whether a lane has feeds.
+func (b Base) HasFeeds(lane string) bool {
+	return slices.ContainsFunc(b.Feeds, func(f FeedSource) bool { return f.Lane == lane })
+}
+
 // Base reads what the base says about promotion now, once after each [Source.Refresh].
 func (s *Source) Base(ctx context.Context) (Base, error) {
 	read, err := loadOnce(&s.mu, &s.base, func() (*Base, error) { return s.readBase(ctx) })
