@@ -108,9 +108,12 @@ func (p *clusterCommand) addProposalFlags(c *cobra.Command) {
 }
 
 func (p *connectCommand) run(ctx context.Context, cluster string) error {
-	connections, err := p.render(cluster)
+	connections, err := p.render(cluster) // before anything is read
 	if err == nil {
 		err = p.checkPlace(ctx)
+	}
+	if err == nil {
+		connections, err = p.render(cluster)
 	}
 	if err != nil {
 		return err
@@ -186,23 +189,27 @@ func (p *connectCommand) checkFlags() error {
 	return nil
 }
 
-// checkPlace returns the usage error of an unknown environment or cluster type. An
+// checkPlace returns the usage error of an unknown environment or cluster type, and finds the folder of the cluster. An
 // unreadable control plane is only a note: objects can be printed anywhere.
 func (p *clusterCommand) checkPlace(ctx context.Context) error {
-	environment, clusterType := p.options.Environment, p.options.ClusterType
+	environment := p.options.Environment
 	if environment == "" {
 		return nil
 	}
-	environments, types, err := p.listPlaces(ctx)
+	environments, types, own, err := p.listPlaces(ctx)
+	clusterType := p.options.ClusterType
 	switch {
 	case len(environments) > 0 && !slices.Contains(environments, environment):
 		return newUnknownError("environment", environment, environments)
 	case err != nil:
 		fmt.Fprintf(p.app.stderr, "fairlead: note: it was not checked whether -e and --type are right: %s\n", display.SanitizeLine(err.Error()))
 		return nil
-	case clusterType != "" && !slices.Contains(types, clusterType):
+	case clusterType != "" && own == "":
+		return usageErrorf("name it in a ClusterList of "+environment, "each cluster of type %s has its own folder, and %s is not listed", clusterType, p.options.Cluster)
+	case clusterType != "" && !slices.Contains(types, own):
 		return newUnknownError("cluster type", clusterType, types)
 	}
+	p.options.ClusterType = own
 	for _, folder := range p.options.Also {
 		if !slices.Contains(types, folder) {
 			return newUnknownError("folder", folder, types)
@@ -211,17 +218,17 @@ func (p *clusterCommand) checkPlace(ctx context.Context) error {
 	return nil
 }
 
-// listPlaces returns the environments of the control plane, and the output folders of
-// the named environment if a cluster type is named.
-func (p *clusterCommand) listPlaces(ctx context.Context) (environments, types []string, err error) {
+// listPlaces returns the environments of the control plane, and if a cluster type is named, the output folders of
+// the named environment.
+func (p *clusterCommand) listPlaces(ctx context.Context) (environments, types []string, own string, err error) {
 	d, err := p.openSession(ctx, git.Signature{})
 	if err == nil {
 		environments, err = d.Environments(ctx)
 	}
 	if err == nil && p.options.ClusterType != "" && slices.Contains(environments, p.options.Environment) {
-		types, err = d.OutputFolders(ctx, p.options.Environment)
+		types, own, err = d.OutputFolders(ctx, p.options.Environment, p.options.Cluster, p.options.ClusterType)
 	}
-	return environments, types, err
+	return environments, types, own, err
 }
 
 func (p *clusterCommand) print(connections []connect.Connection) error {

@@ -126,7 +126,8 @@ without listed clusters, or with --environment-dir, one of its name.`,
 			clusters := map[string][]string{}
 			listed, _ := branch.Progress.ListClusters() // problems are reported by check
 			for _, cluster := range listed {
-				clusters[cluster.Type] = append(clusters[cluster.Type], cluster.Name)
+				folder := m.FolderOf(cluster.Name, cluster.Type)
+				clusters[folder] = append(clusters[folder], cluster.Name)
 			}
 			text, err := yamldoc.Encode(schedule.NewPlan(m, nil).PlacementDecisions(namespace, clusters)...)
 			if err == nil {

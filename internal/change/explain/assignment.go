@@ -65,7 +65,7 @@ func (q *explainer) explainAssignment(i, j int) *Assignment {
 }
 
 func (q *explainer) namespaceName(a schedule.Assignment) string {
-	return q.model.Environment + "-" + a.ClusterType.Name + "-" + a.Target.Name
+	return q.model.Environment + "-" + a.ClusterType.TypeName() + "-" + a.Target.Name
 }
 
 func (q *explainer) policyVerdicts(a schedule.Assignment) []Verdict {

@@ -110,7 +110,7 @@ func (q *explainer) templateData(i, j int) (render.Data, *values.Values) {
 	return render.Data{
 		DeploymentTargetName: t.Name, Namespace: q.namespaceName(a), Environment: q.model.Environment,
 		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
-		ClusterType: a.ClusterType.Name, ConfigData: v.Data, DependsOn: objectNames(q.waitedTargets(i, j)),
+		ClusterType: a.ClusterType.TypeName(), ConfigData: v.Data, DependsOn: objectNames(q.waitedTargets(i, j)),
 	}, v
 }
 

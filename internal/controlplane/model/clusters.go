@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"gopkg.in/yaml.v3"
@@ -34,6 +35,8 @@ type ListedCluster struct {
 	typePos problem.Pos
 }
 
+const clusterNameHint = "name clusters as in east-7, and types as their ClusterTypes"
+
 func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*ListedCluster {
 	o, s, meta := readObject[clusterListSpec](r, n, kind, d)
 	if rules, written := meta.Annotations[ImportAnnotation]; written {
@@ -54,7 +57,7 @@ func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*Liste
 		}
 		for _, name := range []string{c.Name, c.Type} {
 			if err := kubename.Check(name); err != nil {
-				d.problems.Addf(c.Pos, c.Subject, "name clusters as in east-7, and types as their ClusterTypes", "%v", err)
+				d.problems.Addf(c.Pos, c.Subject, clusterNameHint, "%v", err)
 			}
 		}
 		if err := kubename.CheckLabelValue(c.Group); err != nil {
@@ -105,4 +108,61 @@ func (m *Model) checkClusters(listed []*ListedCluster, problems *problem.List) {
 			problems.Warnf(c.typePos, c.Subject, problem.DidYouMean(c.Type, names), "there is no cluster type %s, which cluster %s is listed with", c.Type, c.Name)
 		}
 	}
+}
+
+// divideTypes replaces each cluster type with [PerClusterAnnotation] by one for each of its listed clusters.
+func (m *Model) divideTypes(p *Progress, problems *problem.List) {
+	parts := map[*ClusterType]int{}
+	for _, t := range m.ClusterTypes {
+		if t.isPerCluster {
+			parts[t] = 0
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	var all []*ClusterType
+	listed, _ := p.ListClusters() // problems are reported where the branch is read
+	for _, c := range listed {
+		t := m.ClusterType(c.Type)
+		if t == nil || !t.isPerCluster || c.Pos.Layer != m.Environment {
+			continue
+		}
+		other, err := m.ClusterType(c.Name), kubename.Check(c.Name)
+		switch {
+		case err != nil:
+			problems.Addf(c.Pos, c.Subject, clusterNameHint, "%v", err)
+		case other != nil:
+			problems.Addf(c.Pos, c.Subject, "rename the cluster type, or the cluster", "the folder of the cluster %s would be that of the cluster type %s, at %s", c.Name, c.Name, other.Pos)
+		case len(c.Name) > kubename.MaxLabel:
+			problems.Addf(c.Pos, c.Subject, "", "the name of a cluster with its own folder becomes a label: %q is %d characters long, and %d is the limit", c.Name, len(c.Name), kubename.MaxLabel)
+		default:
+			own := *t
+			own.Name, own.Type, own.Clusters, own.Labels = c.Name, t.Name, 1, map[string]string{}
+			maps.Copy(own.Labels, t.Labels)
+			maps.Copy(own.Labels, c.Labels)
+			own.Labels[ClusterTypeLabel] = t.Name
+			all = append(all, &own)
+		}
+		parts[t]++
+	}
+	for _, t := range m.ClusterTypes {
+		n, isDivided := parts[t]
+		switch {
+		case !isDivided:
+			all = append(all, t)
+		case n == 0:
+			problems.Warnf(t.Pos, t.Subject(), "list them in a ClusterList", "no cluster is listed with this type, so that it has no folder")
+		}
+	}
+	slices.SortFunc(all, func(a, b *ClusterType) int { return cmp.Compare(a.Name, b.Name) })
+	m.ClusterTypes = all
+}
+
+// FolderOf returns the name of the cluster type that a cluster is rendered for: one of its own, or its type.
+func (m *Model) FolderOf(cluster, clusterType string) string {
+	if own := m.ClusterType(cluster); own != nil && own.Type != "" && own.Type == clusterType {
+		return cluster
+	}
+	return clusterType
 }

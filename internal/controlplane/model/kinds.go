@@ -21,6 +21,8 @@ const (
 	EngineAnnotation     = "fairlead.io/engine"
 	ExpansionsAnnotation = "fairlead.io/expansions"
 	ClustersAnnotation   = "fairlead.io/clusters"
+	// PerClusterAnnotation is on cluster types whose listed clusters have a folder each.
+	PerClusterAnnotation = "fairlead.io/per-cluster"
 	// OrderedAnnotation is on reconcilers whose objects a Flux Kustomization of their own applies.
 	OrderedAnnotation = "fairlead.io/ordered"
 )

@@ -28,6 +28,8 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	m.BaseRepos = uniqueByName(all.baseRepos, problems, func(b *BaseRepo) *Object { return &b.Object })
 	m.GitOpsRepos = uniqueByName(all.gitOpsRepos, problems, func(g *GitOpsRepo) *Object { return &g.Object })
 	m.ClusterTypes = uniqueByName(all.clusterTypes, problems, func(c *ClusterType) *Object { return &c.Object })
+	m.checkClusters(all.progress.Clusters, problems)
+	m.divideTypes(&all.progress, problems)
 	m.Templates = uniqueByName(withoutOverridden(all.templates), problems, func(t *Template) *Object { return &t.Object })
 	m.Policies = uniqueByName(all.policies, problems, func(p *Policy) *Object { return &p.Object })
 	m.Registrations = uniqueByName(all.registrations, problems, func(r *Registration) *Object { return &r.Object })
@@ -51,7 +53,6 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	m.applyChoices(all.choices, problems)
 	m.checkDecisionFiles(all.besides, problems)
 	m.placePolicies(&all.placements, problems)
-	m.checkClusters(all.progress.Clusters, problems)
 	if err := cmp.Or(kubename.Check(env), gitname.CheckBranch(env)); err != nil { // it is a part of names of branches
 		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)
 	}
@@ -61,9 +62,7 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 // sortedList is a list of objects, and what unique has kept of it.
 type sortedList[T any] struct{ given, kept []*T }
 
-// nextList returns the sorted list of the given objects. Where an object has replaced another of
-// its name, it takes its place, and the others are not touched: of thousands, few are in the
-// processor's caches.
+// nextList replaces objects in place where it can: of thousands, few are in the processor's caches.
 func (s sortedList[T]) nextList(objects []*T, problems *problem.List, object func(*T) *Object) sortedList[T] {
 	kept := slices.Clone(s.kept)
 	same := len(objects) == len(s.given) && len(kept) == len(s.given) // all have different names
@@ -113,15 +112,12 @@ func uniqueByName[T any](objects []*T, problems *problem.List, object func(*T) *
 	return kept
 }
 
-// namedObject is an object with the name that it is sorted by: thousands are sorted for
-// every model, and names are compared faster where they stand beside each other.
+// namedObject keeps names next to each other: thousands are compared for every model.
 type namedObject[T any] struct {
 	name   string
 	object *T
 }
 
-// withoutOverridden leaves out the built-in templates for which the control plane
-// has one of its own.
 func withoutOverridden(templates []*Template) []*Template {
 	written := map[string]bool{}
 	for _, t := range templates {
@@ -132,7 +128,6 @@ func withoutOverridden(templates []*Template) []*Template {
 	return slices.DeleteFunc(slices.Clone(templates), func(t *Template) bool { return t.BuiltIn && written[t.Name] })
 }
 
-// targetLists are the targets that workloads ask for in an environment.
 type targetLists struct {
 	of         []*workload
 	workspaces map[string]string // by registration
@@ -141,8 +136,7 @@ type targetLists struct {
 	problems   problem.List
 }
 
-// nextLists returns the targets for the next model. Workloads that are still in their places are
-// not visited.
+// nextLists does not visit workloads that are still in their places.
 func (l targetLists) nextLists(m *Model, workloads []*workload) targetLists {
 	n := targetLists{of: workloads, workspaces: map[string]string{}}
 	for _, r := range m.Registrations {
@@ -165,8 +159,6 @@ func (l targetLists) nextLists(m *Model, workloads []*workload) targetLists {
 	return n
 }
 
-// collectTargets returns those that workloads ask for in this environment and those that
-// were written as such, in any order.
 func (m *Model) collectTargets(made targetLists, written []*Target, problems *problem.List) []*Target {
 	all := made.targets[:len(made.targets):len(made.targets)]
 	*problems = append(*problems, made.problems...)
@@ -191,8 +183,7 @@ func warnOwned(env string, written []*Target, workloads []*workload, problems *p
 	}
 }
 
-// targetsIn returns the targets of a workload in an environment. They are made once: a
-// workload that has not changed has the same targets in the next model.
+// targetsIn makes the targets once: an unchanged workload has the same ones in the next model.
 func (w *workload) targetsIn(env, workspace string) *workloadTargets {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -211,7 +202,6 @@ func (w *workload) targetsIn(env, workspace string) *workloadTargets {
 	return made
 }
 
-// workloadTargets are the targets of a workload in one environment.
 type workloadTargets struct {
 	env, workspace string
 	targets        []*Target

@@ -92,7 +92,7 @@ type Object struct {
 	Pos         problem.Pos
 }
 
-// ObjectMeta returns the object itself: code for all kinds reads what they have in common by it.
+// ObjectMeta returns the object itself, for code about all kinds.
 func (o *Object) ObjectMeta() *Object { return o }
 
 // Subject names the object in problems, as "Kind/name".
@@ -130,7 +130,14 @@ type ClusterType struct {
 	// Clusters is how many there are of the type, by its annotation; -1 if it has none.
 	Clusters int
 	Taints   []Taint
+	// Type is the written cluster type, if this is the part of one cluster; "" otherwise.
+	Type string
+
+	isPerCluster bool
 }
+
+// TypeName returns the name of the written cluster type, by which templates know it.
+func (c *ClusterType) TypeName() string { return cmp.Or(c.Type, c.Name) }
 
 // Template is a list of texts to expand.
 type Template struct {

@@ -117,7 +117,7 @@ func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder
 	case "GitOpsRepo":
 		known = []string{AcknowledgeAnnotation}
 	case "ClusterType":
-		known = []string{ClustersAnnotation, TaintsAnnotation}
+		known = []string{ClustersAnnotation, PerClusterAnnotation, TaintsAnnotation}
 	case "SchedulingPolicy":
 		known = []string{ChooseAnnotation}
 	case "ClusterList":
@@ -180,7 +180,13 @@ func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
 	case "ClusterType":
 		o, s, meta := readObject[clusterTypeSpec](r, n, kind, d)
 		r.checkLength(o, "the name of a cluster type becomes a label", o.Name)
-		c.clusterTypes = append(c.clusterTypes, &ClusterType{o, s.Reconciler, s.NamespaceService, s.ConfigType, r.countClusters(o, n, d), r.readTaints(o, meta.Annotations)})
+		t := &ClusterType{Object: o, Reconciler: s.Reconciler, NamespaceService: s.NamespaceService, ConfigType: s.ConfigType, Clusters: r.countClusters(o, n, d), Taints: r.readTaints(o, meta.Annotations)}
+		perCluster := o.Annotations[PerClusterAnnotation]
+		t.isPerCluster = perCluster == "true"
+		if perCluster != "" && perCluster != "true" && perCluster != "false" {
+			d.addProblem(n, "write true or false, in quotes", "the annotation %s cannot be %q", PerClusterAnnotation, perCluster)
+		}
+		c.clusterTypes = append(c.clusterTypes, t)
 	case "Template":
 		o, s, meta := readObject[templateSpec](r, n, kind, d)
 		c.templates = append(c.templates, r.newTemplate(o, s, meta))

@@ -349,11 +349,12 @@ func (m *Model) typesOf(p *Policy, decided map[string]bool, clusters []*managedC
 	decider, pos := p.Choice.Decider, p.Choice.Pos
 	missing, types, known := map[string][]string{}, map[string]bool{}, map[string]bool{}
 	for _, c := range clusters {
+		clusterType := m.FolderOf(c.Name, c.clusterType)
 		known[c.Name] = true
 		if decided[c.Name] {
-			types[c.clusterType] = true
+			types[clusterType] = true
 		} else {
-			missing[c.clusterType] = append(missing[c.clusterType], c.Name)
+			missing[clusterType] = append(missing[clusterType], c.Name)
 		}
 	}
 	for name := range decided {

@@ -22,7 +22,7 @@ const RestWave = "rest"
 // Wave is a set of cluster types that change together.
 type Wave struct {
 	Name string
-	// ClusterTypes selects the cluster types of the wave, if Pick is nil.
+	// ClusterTypes selects the cluster types of the wave, or those that Pick takes from.
 	ClusterTypes Selector
 	Pick         *Pick // nil for none
 	// Batch is the most cluster types of one proposal; 0 for no limit.
@@ -194,14 +194,15 @@ func (s advanceSpec) parse(pos problem.Pos, d *decoder) (Advance, *Budget) {
 }
 
 type waveSpec struct {
-	Name         locatedText `yaml:"name" required:"true"`
-	ClusterTypes *waveTypes  `yaml:"clusterTypes"`
-	Pick         *pickSpec   `yaml:"pick"`
-	Batch        *int        `yaml:"batch"`
-	Gates        []yaml.Node `yaml:"gates"`
-	Proof        []yaml.Node `yaml:"proof"`
-	Merge        string      `yaml:"merge"`
-	Budget       *budgetSpec `yaml:"budget"`
+	Name         locatedText   `yaml:"name" required:"true"`
+	ClusterTypes *waveTypes    `yaml:"clusterTypes"`
+	Clusters     *selectorSpec `yaml:"clusters"`
+	Pick         *pickSpec     `yaml:"pick"`
+	Batch        *int          `yaml:"batch"`
+	Gates        []yaml.Node   `yaml:"gates"`
+	Proof        []yaml.Node   `yaml:"proof"`
+	Merge        string        `yaml:"merge"`
+	Budget       *budgetSpec   `yaml:"budget"`
 }
 
 // waveTypes is a selector, or the name of a group that policies have chosen.
@@ -219,9 +220,13 @@ func (s waveTypes) parse() (Selector, []error) {
 	if err := kubename.CheckLabelValue(groupPrefix + s.Group); err != nil {
 		return selector, append(errs, fmt.Errorf("there cannot be a group %q", s.Group))
 	}
-	selector.Requirements = append(selector.Requirements, Requirement{Key: groupLabel(s.Group), Operator: Exists})
-	slices.SortFunc(selector.Requirements, func(a, b Requirement) int { return cmp.Compare(a.Key, b.Key) })
+	selector.require(Requirement{Key: groupLabel(s.Group), Operator: Exists})
 	return selector, errs
+}
+
+func (s *Selector) require(r Requirement) {
+	s.Requirements = append(s.Requirements, r)
+	slices.SortFunc(s.Requirements, func(a, b Requirement) int { return cmp.Compare(a.Key, b.Key) })
 }
 
 type pickSpec struct {
@@ -260,8 +265,8 @@ func newWaves(r *reader, specs []waveSpec, budget *Budget, d *decoder) []Wave {
 			refuse("rename it; the wave rest always exists, and has what no other wave takes", "a wave cannot be named %s", RestWave)
 		case slices.Contains(names, w.Name):
 			refuse("rename one of them", "there are two waves named %s", w.Name)
-		case (s.ClusterTypes == nil) == (s.Pick == nil):
-			refuse("write clusterTypes: {matchLabels: {ring: canary}}, or pick: {percent: 10}", "wave %s needs either clusterTypes or pick", w.Name)
+		case s.ClusterTypes == nil && s.Clusters == nil && s.Pick == nil || s.ClusterTypes != nil && (s.Clusters != nil || s.Pick != nil):
+			refuse("write clusterTypes: {matchLabels: {ring: canary}}, or pick: {percent: 10}", "wave %s needs either clusterTypes, or clusters, pick or both", w.Name)
 		}
 		names = append(names, w.Name)
 		if s.Batch != nil {
@@ -274,15 +279,19 @@ func newWaves(r *reader, specs []waveSpec, budget *Budget, d *decoder) []Wave {
 			w.Pick = s.Pick.parse(w.Name, refuse)
 			w.Pick.Order, w.Pick.OrderLabel = parseOrder(&s.Pick.Order, w.Name, refuse, d)
 		}
+		var errs []error
 		if s.ClusterTypes != nil {
-			var errs []error
 			w.ClusterTypes, errs = s.ClusterTypes.parse()
-			for _, err := range errs {
-				refuse(fmt.Sprintf("the operators are %q, %q, %q, %q", In, NotIn, Exists, DoesNotExist), "wave %s: %v", w.Name, err)
-			}
 			if len(errs) == 0 && len(w.ClusterTypes.Requirements) == 0 {
 				refuse("select some, as in clusterTypes: {matchLabels: {ring: canary}}", "wave %s selects all cluster types, so that no other wave has any", w.Name)
 			}
+		}
+		if s.Clusters != nil {
+			w.ClusterTypes, errs = s.Clusters.parseSelector()
+			w.ClusterTypes.require(Requirement{Key: ClusterTypeLabel, Operator: Exists})
+		}
+		for _, err := range errs {
+			refuse(fmt.Sprintf("the operators are %q, %q, %q, %q", In, NotIn, Exists, DoesNotExist), "wave %s: %v", w.Name, err)
 		}
 		waves = append(waves, w)
 	}

@@ -29,6 +29,9 @@ func (n Need) String() string { return n.Key + "=" + n.Value }
 func (n Need) OfClusterType(c *model.ClusterType) (value string, ok bool) {
 	switch n.Key {
 	case clusterTypeLabel:
+		if n.Value == c.Type {
+			return c.TypeName(), true
+		}
 		return c.Name, true
 	case deploymentTargetLabel, workloadLabel:
 		return "", false

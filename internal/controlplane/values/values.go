@@ -99,7 +99,7 @@ func NewResolver(m *model.Model, cache *Cache) (*Resolver, problem.List) {
 		r.ruleNeeds = append(r.ruleNeeds, r.needSet(rule.Needs))
 	}
 	r.clusterTypes = groupObjects(r, last.clusterTypes, last.model.ClusterTypes, m.ClusterTypes, func(c *model.ClusterType) []Need {
-		return satisfiedBy(c.Labels, Need{clusterTypeLabel, c.Name})
+		return satisfiedBy(c.Labels, Need{clusterTypeLabel, c.Name}, Need{clusterTypeLabel, c.TypeName()})
 	})
 	r.targets = groupObjects(r, last.targets, last.model.Targets, m.Targets, func(t *model.Target) []Need {
 		return satisfiedBy(t.Labels, Need{deploymentTargetLabel, t.Name}, Need{workloadLabel, t.Workload})

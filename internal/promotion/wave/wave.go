@@ -126,8 +126,9 @@ func Partition(environment, advance string, waves []model.Wave, types map[string
 			add(w.Name, func(t string) bool { return w.ClusterTypes.Matches(types[t]) })
 			continue
 		}
-		sortTypes(left, *w.Pick, environment, advance, types)
-		picked := pickTypes(*w.Pick, left, types)
+		selected := slices.DeleteFunc(slices.Clone(left), func(t string) bool { return !w.ClusterTypes.Matches(types[t]) })
+		sortTypes(selected, *w.Pick, environment, advance, types)
+		picked := pickTypes(*w.Pick, selected, types)
 		add(w.Name, func(t string) bool { return picked[t] })
 	}
 	add(model.RestWave, func(string) bool { return true })

@@ -31,6 +31,23 @@ func TestPartition(t *testing.T) {
 	}
 }
 
+// TestWaveOfClusters: clusters with folders of their own are picked among themselves, whatever cluster types there are.
+func TestWaveOfClusters(t *testing.T) {
+	types := map[string]map[string]string{"cloud": {}, "edge": {"region": "eu"}}
+	for i := range 20 {
+		types[fmt.Sprintf("shop-%02d", i)] = map[string]string{model.ClusterTypeLabel: "shop", "region": "eu"}
+	}
+	types["shop-07"]["region"] = "us"
+	single := model.Selector{Requirements: []model.Requirement{{Key: model.ClusterTypeLabel, Operator: model.Exists}}}
+	inUS := model.Selector{Requirements: append([]model.Requirement{{Key: "region", Operator: model.In, Values: []string{"us"}}}, single.Requirements...)}
+	all := Partition("prod", "", []model.Wave{
+		{Name: "region", ClusterTypes: inUS}, {Name: "tenth", ClusterTypes: single, Pick: &model.Pick{Percent: 10, Order: model.OrderName}},
+	}, types)
+	if diff := cmp.Diff([]Members{{"region", []string{"shop-07"}}, {"tenth", []string{"shop-00", "shop-01"}}}, all[:2]); diff != "" || len(all[2].Folders) != 19 {
+		t.Errorf("the waves (-want +got):\n%s\nthe rest has %v", diff, all[2].Folders)
+	}
+}
+
 // TestGroupOfWave: a wave has the cluster types that policies have chosen for a group, by the decisions that are written.
 func TestGroupOfWave(t *testing.T) {
 	layer := func(kind model.LayerKind, text string) model.Layer {

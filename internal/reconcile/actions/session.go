@@ -119,23 +119,28 @@ func (d *Session) Predecessors(ctx context.Context, environment string) ([]strin
 }
 
 // OutputFolders returns the folders of the output of an environment that a cluster may apply: those of its cluster types,
-// sorted, and of its stacks and clusters, if it has any.
-func (d *Session) OutputFolders(ctx context.Context, environment string) ([]string, error) {
+// sorted, and of its stacks and clusters, if it has any. own is the one of a cluster of a type; "" if it
+// has to be listed first.
+func (d *Session) OutputFolders(ctx context.Context, environment, cluster, clusterType string) (folders []string, own string, err error) {
 	m, problems, err := d.source.LoadModel(ctx, environment, source.Revisions{})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if m == nil {
-		return nil, refuseUnread(environment, problems)
+		return nil, "", refuseUnread(environment, problems)
 	}
-	folders := list.Convert(m.ClusterTypes, func(t *model.ClusterType) string { return t.Name })
+	own = m.FolderOf(cluster, clusterType)
+	if own == clusterType && slices.ContainsFunc(m.ClusterTypes, func(t *model.ClusterType) bool { return t.Type == clusterType }) {
+		own = ""
+	}
+	folders = list.Convert(m.ClusterTypes, func(t *model.ClusterType) string { return t.Name })
 	if len(m.Stacks.List) > 0 {
 		folders = append(folders, stackfiles.ObjectsFolder)
 	}
 	if len(m.Clusters.Manifests) > 0 {
 		folders = append(folders, clusterfiles.Folder)
 	}
-	return folders, nil
+	return folders, own, nil
 }
 
 func refuseUnread(environment string, problems problem.List) error {

@@ -136,7 +136,7 @@ func (l *Loop) askSchedulers(ctx context.Context, plan *schedule.Plan, branch so
 	clusters := map[string]int{}
 	listed, _ := branch.Progress.ListClusters() // problems are reported where the branch is read
 	for _, c := range listed {
-		clusters[c.Type]++
+		clusters[plan.Model().FolderOf(c.Name, c.Type)]++
 	}
 	answered, problems := l.schedulers.Decide(ctx, plan, clusters)
 	if len(answered) == 0 {

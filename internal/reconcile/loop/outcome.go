@@ -232,7 +232,7 @@ func (l *Loop) findReadRemote(url string) *git.Remote {
 
 func listClusterTypes(m *model.Model) []promoter.ClusterType {
 	return list.Convert(m.ClusterTypes, func(c *model.ClusterType) promoter.ClusterType {
-		return promoter.ClusterType{Name: c.Name, Labels: c.Labels, WaveLabels: m.GroupLabels(c), Clusters: c.Clusters}
+		return promoter.ClusterType{Name: c.Name, Labels: c.Labels, WaveLabels: m.GroupLabels(c), Clusters: c.Clusters, Of: c.Type}
 	})
 }
 

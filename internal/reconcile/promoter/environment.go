@@ -70,4 +70,6 @@ type ClusterType struct {
 	// WaveLabels are Labels, with one for each group that policies have chosen it for.
 	WaveLabels map[string]string
 	Clusters   int // how many there are by its annotation; -1 if it has none
+	// Of is the type of the one cluster that it is for; "" if it is for many.
+	Of string
 }

@@ -180,12 +180,16 @@ func (m *Promoter) readReports(s *stageState, f *gate.Facts) {
 	judged := map[judgedCommit]judgement{}
 	counted := map[string]bool{} // whether a cluster has reported the output branch
 	excluded, untyped, typed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	isOfWave := map[string]bool{}
+	for _, t := range s.waveTypes {
+		isOfWave[t] = true
+	}
 	f.Reports = m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
 		elsewhere := e.Branch != "" && e.Branch != s.output.branch
 		if elsewhere && (strings.HasPrefix(e.Object, "Terraform/") || strings.HasPrefix(e.Object, "GitRepository/")) {
 			return false, false // it runs, or is the source of, a root module, which has a branch of its own
 		}
-		if s.waveTypes != nil && !slices.Contains(s.waveTypes, e.ClusterType) {
+		if s.waveTypes != nil && !isOfWave[e.ClusterType] {
 			if e.ClusterType == "" && e.Commit != "" && e.Environment == s.spec.Name && m.now.Sub(e.When) < staleClusterAfter {
 				untyped[e.Cluster] = true
 			}

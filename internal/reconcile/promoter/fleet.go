@@ -143,7 +143,8 @@ func (m *Promoter) CountExpected(environment string, types []ClusterType) map[st
 // noteListed remembers which clusters of an environment are expected by name: those that its branch lists,
 // and those that its output provisions and that are up. It has the ledger know them.
 func (m *Promoter) noteListed(s *stageState) {
-	s.memory.listed, _ = s.branch.Progress.ListClusters() // problems are reported where the branch is read
+	listed, _ := s.branch.Progress.ListClusters() // problems are reported where the branch is read
+	s.memory.listed = placeInFolders(listed, s.environment.ClusterTypes)
 	for _, a := range m.findAttached(s) {
 		if !slices.ContainsFunc(s.memory.listed, func(c *model.ListedCluster) bool { return c.Name == a.Cluster }) {
 			s.memory.listed = append(s.memory.listed, &model.ListedCluster{Name: a.Cluster, Type: a.ClusterType})
@@ -157,6 +158,24 @@ func (m *Promoter) noteListed(s *stageState) {
 	if m.options.Ledger != nil {
 		m.options.Ledger.SetListed(s.spec.Name, types, s.memory.closed.Subject)
 	}
+}
+
+// placeInFolders gives listed clusters that have a folder of their own this folder as type.
+func placeInFolders(listed []*model.ListedCluster, all []ClusterType) []*model.ListedCluster {
+	types := map[string]string{}
+	for _, t := range all {
+		if t.Of != "" {
+			types[t.Name] = t.Of
+		}
+	}
+	return list.Convert(listed, func(c *model.ListedCluster) *model.ListedCluster {
+		if types[c.Name] != c.Type {
+			return c
+		}
+		own := *c
+		own.Type = c.Name
+		return &own
+	})
 }
 
 func (k *memory) isClosed() bool { return k.closed.Subject != "" }

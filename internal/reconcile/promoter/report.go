@@ -185,8 +185,12 @@ func reportWaves(s *stageState) (all []status.Wave) {
 }
 
 func (e *Environment) countClusters(types []string) (n int) {
+	counted := map[string]bool{}
+	for _, t := range types {
+		counted[t] = true
+	}
 	for _, t := range e.ClusterTypes {
-		if slices.Contains(types, t.Name) {
+		if counted[t.Name] {
 			n += max(0, t.Clusters)
 		}
 	}

@@ -240,6 +240,7 @@ func newPass(m *model.Model, c *Cache, o Options) *pass {
 	p.labels = cachedDigests(m.ClusterTypes, &c.labels, func(c *model.ClusterType) digest {
 		h := newHasher()
 		h.writeLabels(c.Labels)
+		h.writeTexts(c.Type)
 		return h.sum()
 	})
 	p.sets = p.targetSets()
@@ -333,7 +334,7 @@ func (p *pass) reportMissingTemplate(c *model.ClusterType, field, name string, a
 	}
 	near := problem.DidYouMean(name, known)
 	p.found.add(problem.Problem{
-		Pos: c.Pos, Subject: c.Subject(), Hint: cmp.Or(near, "the templates are "+strings.Join(known, ", ")), Warning: !assigned, OfAbsence: near == "",
+		Pos: c.Pos, Subject: c.Kind + "/" + c.TypeName(), Hint: cmp.Or(near, "the templates are "+strings.Join(known, ", ")), Warning: !assigned, OfAbsence: near == "",
 		Summary: fmt.Sprintf("spec.%s: Template %q not found", field, name),
 	})
 }

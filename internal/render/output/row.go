@@ -327,7 +327,7 @@ func (p *pass) templateData(i, j int, v *values.Values, waits []string) (render.
 	return render.Data{
 		DeploymentTargetName: t.Name, Namespace: p.namespaceName(c, t), Environment: p.model.Environment,
 		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
-		ClusterType: c.Name, ConfigData: v.Data, DependsOn: waits,
+		ClusterType: c.TypeName(), ConfigData: v.Data, DependsOn: waits,
 	}, render.Scope{ClusterType: c, Target: t, Values: v.Digest, Team: t.Team}
 }
 
@@ -354,7 +354,7 @@ func (w *worker) expandText(text []byte, which int, d *render.Data, scope render
 }
 
 func (p *pass) namespaceName(c *model.ClusterType, t *model.Target) string {
-	return p.model.Environment + "-" + c.Name + "-" + t.Name
+	return p.model.Environment + "-" + c.TypeName() + "-" + t.Name
 }
 
 // yamlTypes are content types whose text must be YAML.
