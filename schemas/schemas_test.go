@@ -39,7 +39,7 @@ func compiled(t *testing.T, kind string) *gojsonschema.Schema {
 func TestSchema(t *testing.T) {
 	want := []string{
 		"Approval", "BaseRepo", "Choice", "ClusterBinding", "ClusterKey", "ClusterList", "ClusterModules", "ClusterType", "Company", "ConfigMap", "ConfigSchema", "Decision", "DeploymentTarget", "Environment", "Ephemeral", "Feed", "Freeze", "GitOpsRepo",
-		"Hold", "HoldRelease", "InputManifest", "Lanes", "PlanApproval", "PlanRequest", "Promotion", "Release", "SchedulingPolicy", "Stack", "StackSettings", "Team", "Template", "TemplateGitReference", "WaveDecision", "Workload",
+		"Hold", "HoldRelease", "InputManifest", "Lanes", "Pin", "PlanApproval", "PlanRequest", "Promotion", "Release", "SchedulingPolicy", "Skip", "Stack", "StackSettings", "Team", "Template", "TemplateGitReference", "WaveDecision", "Workload",
 		"WorkloadRegistration",
 	}
 	if diff := cmp.Diff(want, schemas.Kinds()); diff != "" {

@@ -50,7 +50,6 @@ func newReporter(o Options) *reporter {
 
 func (r *reporter) interval() time.Duration { return max(r.every, r.asked) }
 
-// spread varies d by up to a tenth.
 func (r *reporter) spread(d time.Duration) time.Duration {
 	return d - d/10 + time.Duration(r.random.Int64N(int64(d/5)+1))
 }

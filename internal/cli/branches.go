@@ -92,7 +92,6 @@ func compareWithOrigin(repo *git.Repository, name string) (divergence, error) {
 	return d, err
 }
 
-// countMissing returns at most [maxBehind].
 func countMissing(repo *git.Repository, commit, other string) (int, error) {
 	has, err := repo.Contains(commit, other)
 	if err != nil || has {

@@ -19,7 +19,6 @@ type checkedFollowed struct {
 	Remedy       string   `json:"remedy"`
 }
 
-// listFollowed returns each followed thing once, by subject.
 func listFollowed(rendered []source.Rendered) []checkedFollowed {
 	var all []checkedFollowed
 	places := map[model.Followed]int{}

@@ -273,7 +273,6 @@ func describeCommands(heading string, connections []connect.Connection, prefix s
 	return b.String()
 }
 
-// decodeObjects returns names as kubectl writes them.
 func decodeObjects(documents []byte) (objects []any, names []string, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(documents))
 	for {

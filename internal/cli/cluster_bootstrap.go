@@ -135,7 +135,6 @@ func (p *bootstrapCommand) findAttachment(ctx context.Context, d *actions.Sessio
 	return nil
 }
 
-// locateOutput sets the output's repository, branch, folder and forge.
 func (p *bootstrapCommand) locateOutput(ctx context.Context, d *actions.Session) error {
 	to, err := d.OutputOf(ctx, p.options.Environment)
 	if err != nil {

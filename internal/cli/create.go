@@ -61,7 +61,6 @@ func (e *editCommand) runEdit(ctx context.Context, do func(*actions.Session) (ac
 	return e.finishAction(ctx)(r, err)
 }
 
-// printFiles prints the files as they would be written.
 func (e *editCommand) printFiles() error {
 	for _, f := range e.plan.Files {
 		text := "---\n# " + f.Path + "\n" + strings.TrimPrefix(f.After, "---\n")
@@ -75,7 +74,6 @@ func (e *editCommand) printFiles() error {
 	return nil
 }
 
-// findObject returns the object that an argument KIND/NAME names.
 func (e *editCommand) findObject(given string) (actions.ObjectRef, error) {
 	word, name, ok := strings.Cut(given, "/")
 	kind, found := edit.FindKind(word, schemas.Kinds())

@@ -199,7 +199,6 @@ func (d *demoCommand) showPage(ctx context.Context, page string) {
 	}
 }
 
-// deriveDemoKeys returns the keys that fairlead fleet token prints.
 func deriveDemoKeys(settings *config.Settings, clusters []string) (map[string]string, error) {
 	secrets, err := settings.LedgerSecrets()
 	if err != nil {

@@ -158,7 +158,6 @@ func (s *stackDemo) failure() error { return s.failed }
 // firstPlans is how many components wait for approval when the first part is over.
 const firstPlans = 2
 
-// observeCluster prints what has happened to a component.
 func (s *stackDemo) observeCluster(ctx context.Context, environment string, e stacksim.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

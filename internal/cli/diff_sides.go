@@ -255,7 +255,6 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkSingleEnvironment rejects a folder of render --all.
 func checkSingleEnvironment(dir string) error {
 	r, err := readRecord(dir)
 	if err != nil {
@@ -273,7 +272,6 @@ func checkSingleEnvironment(dir string) error {
 	return usageErrorf("name the folder of one: "+text.Join(folders, " or "), "%s holds the folders of several environments", dir)
 }
 
-// checkNotBare rejects a bare repository.
 func checkNotBare(dir string) error {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

@@ -80,7 +80,6 @@ func newProblemsError(list problem.List) *problemsError {
 	return &problemsError{summary: "the control plane has " + display.CountProblems(list.Count()), list: list}
 }
 
-// exitCode alone decides the exit code.
 func exitCode(err error) int {
 	var query *explain.QueryError
 	var problems *problemsError

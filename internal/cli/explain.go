@@ -75,7 +75,6 @@ prints it. It answers from what can be read, even if the control plane has probl
 	return c
 }
 
-// completeObjects offers an environment's objects, or environments.
 func (e *explainCommand) completeObjects(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	e.input.stderr = func() io.Writer { return io.Discard } // the shell would show it in the typed line
 	if len(args) > 0 || e.input.openSource(c.Context()) != nil {

@@ -123,7 +123,6 @@ Next steps; fairlead doctor shows what is missing after each:
 %s%s`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, i.app.stdout.FormatTable(make([]display.Column, 2), rows), order)
 }
 
-// completeOptions sets default paths and checks the options.
 func (i *initCommand) completeOptions(folder string) error {
 	if i.folders {
 		i.options.Layout = scaffold.Folders

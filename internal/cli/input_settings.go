@@ -71,7 +71,6 @@ func (in *input) addMapOfSettings(ctx context.Context) {
 	in.addMap(places)
 }
 
-// noteNotRead notes each unread repository once.
 func (in *input) noteNotRead(all []source.NotRead) {
 	follows := map[string]string{
 		"templates": "two revisions of them count as different, and it is not checked whether there are such",

@@ -104,7 +104,6 @@ func isPseudo(candidate string) bool {
 	return len(candidate) >= length && candidate[len(candidate)-13] == '-'
 }
 
-// isOlderThan orders candidates by text, before their release.
 func (v releaseVersion) isOlderThan(o releaseVersion) bool {
 	switch {
 	case v.major != o.major:

@@ -165,7 +165,6 @@ func (p *prCommand) findNumber(named string) (int, error) {
 	return all[i].Number, nil
 }
 
-// openRepository fetches into a temporary mirror.
 func (p *prCommand) openRepository(ctx context.Context) error {
 	place, err := p.findRepository(ctx)
 	if err != nil {

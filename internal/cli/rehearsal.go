@@ -34,7 +34,6 @@ func (a *app) addDryRunFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "print what would be pushed, opened or called, and change nothing")
 }
 
-// newRemoteOptions shows progress, and pushes nothing with --dry-run.
 func (a *app) newRemoteOptions(credentials func(context.Context) (git.Credentials, error)) git.RemoteOptions {
 	o := git.RemoteOptions{Credentials: credentials, OnExchange: func(op, url string) func() {
 		return a.stderr.ShowProgress(op + " " + url)
@@ -49,7 +48,6 @@ func (a *app) recordEffect(format string, args ...any) {
 	a.rehearsal.Effects = append(a.rehearsal.Effects, effect{Summary: fmt.Sprintf(format, args...)})
 }
 
-// recordPush records updates with commits and changed lines.
 func (a *app) recordPush(r git.Rehearsal) {
 	for _, u := range r.Updates {
 		if u.Old == u.New { // an unmoved ref is a condition

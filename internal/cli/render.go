@@ -136,7 +136,6 @@ func (r *renderCommand) keepStopped(done []source.Rendered) (stopped []string, e
 	return stopped, nil
 }
 
-// renderAll renders environments and reports each problem once.
 func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source.Rendered, error) {
 	var done []source.Rendered
 	var problems problem.List

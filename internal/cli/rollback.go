@@ -130,7 +130,6 @@ func (r *rollbackCommand) compareOutput(ctx context.Context) {
 	}
 }
 
-// recordFollowing records what --merge and --wait would do.
 func (r *rollbackCommand) recordFollowing() {
 	what := text.ShortCommit(r.result.To)
 	if r.mergeOutput && r.unchanged == "" {

@@ -102,7 +102,6 @@ func explainPolicyError(err error) error {
 	return err
 }
 
-// readOverlay parses the flags.
 func (w *whatIfCommand) readOverlay() error {
 	o := &w.overlay
 	o.Taints, o.Capacity, o.Labels, o.Pick = map[string][]model.Taint{}, map[string]model.Amounts{}, map[string]map[string]string{}, map[string]int{}

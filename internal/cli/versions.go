@@ -2,6 +2,8 @@ package cli
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +24,9 @@ and what each environment has. An environment without a version follows the bran
 workload's registration: what is pushed there reaches it at once.`,
 		Example: `  fairlead versions
   fairlead versions adopt --pull-request
-  fairlead versions cut checkout --set checkout=4be1c2d --reason "the last good one"`,
+  fairlead versions cut checkout --set checkout=4be1c2d --reason "the last good one"
+  fairlead versions pin prod checkout=4be1c2d --reason "the audit of Monday"
+  fairlead versions skip checkout=4be1c2d --reason "it loses orders"`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d, err := cc.openForEnvironments(c.Context())
@@ -40,7 +44,7 @@ workload's registration: what is pushed there reaches it at once.`,
 	c.Flags().SortFlags = false
 	cc.addControlPlaneFlags(c)
 	a.addOutputFlag(c)
-	for _, part := range []*cobra.Command{newVersionsAdopt(a), newVersionsCut(a)} {
+	for _, part := range []*cobra.Command{newVersionsAdopt(a), newVersionsCut(a), newVersionsPin(a), newVersionsUnpin(a), newVersionsSkip(a)} {
 		part.GroupID = ""
 		c.AddCommand(part)
 	}
@@ -56,13 +60,17 @@ func formatVersions(all []actions.FeedVersions, to *display.Stream) string {
 		columns = append(columns, display.Column{Heading: e.Environment})
 	}
 	rows := make([][]string, len(all))
-	unread := ""
+	unread, pinned := "", ""
 	for i, v := range all {
 		rows[i] = []string{v.Feed, v.Lane, cmp.Or(v.Newest, "unknown"), cmp.Or(v.Release, "none")}
 		for _, e := range v.Environments {
 			has := "follows the branch"
 			if e.Version != "" {
-				has = e.Release + " " + e.Version
+				has = strings.TrimSpace(e.Release + " " + e.Version)
+			}
+			if e.Pinned != "" {
+				has += " (pinned)"
+				pinned += display.SanitizeLine(fmt.Sprintf("%s is pinned in %s: %s (until fairlead versions unpin %[2]s %[1]s)", v.Feed, e.Environment, e.Pinned)) + "\n"
 			}
 			rows[i] = append(rows[i], has)
 		}
@@ -74,7 +82,7 @@ func formatVersions(all []actions.FeedVersions, to *display.Stream) string {
 	for _, line := range to.FormatRows(columns, rows) {
 		text += line
 	}
-	return text + unread
+	return text + pinned + unread
 }
 
 func newVersionsAdopt(a *app) *cobra.Command {
@@ -119,9 +127,9 @@ they can have older versions, and those of a branch that was rewritten.`,
 			}
 			cut := actions.Cut{Lane: args[0], Reason: cc.reason, Versions: map[string]string{}}
 			for _, given := range set {
-				feed, revision, found := strings.Cut(given, "=")
-				if !found || feed == "" || revision == "" {
-					return usageErrorf("write --set FEED=REVISION", "%q names no version of a feed", given)
+				feed, revision, err := parseVersion(given)
+				if err != nil {
+					return err
 				}
 				cut.Versions[feed] = revision
 			}
@@ -135,4 +143,102 @@ they can have older versions, and those of a branch that was rewritten.`,
 	c.Flags().StringArrayVar(&set, "set", nil, "take another version of a feed: `FEED=REVISION`")
 	addCommitFlags(cc, c, "")
 	return c
+}
+
+func parseVersion(given string) (feed, revision string, err error) {
+	feed, revision, found := strings.Cut(given, "=")
+	if !found || feed == "" || revision == "" {
+		err = usageErrorf("write FEED=REVISION", "%q names no version of a feed", given)
+	}
+	return feed, revision, err
+}
+
+func newVersionsPin(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	c := &cobra.Command{
+		Use:   "pin ENVIRONMENT FEED=REVISION",
+		Short: "Keep a version in an environment, whatever releases it gets",
+		Long: `Pin writes an object of kind Pin to the branch of an environment. The environment has that
+version until fairlead versions unpin, and the other versions of the releases that it gets.
+REVISION is one of the feed's repository, or the name of a release that has the version. A
+release that an environment has with a pinned version goes no further than there, unless the
+environments after it have the same pin.`,
+		Example: `  fairlead versions pin prod checkout=4be1c2d --reason "the audit of Monday"
+  fairlead versions pin prod checkout=checkout-41 --reason "the audit of Monday" --pull-request`,
+		Args:              checkArguments(2, 2),
+		ValidArgsFunction: completeArguments(cc.completeNames),
+		RunE: func(c *cobra.Command, args []string) error {
+			feed, revision, err := parseVersion(args[1])
+			if err != nil {
+				return err
+			}
+			return runVersionsAction(c.Context(), cc, "a pin", args[:1], func(d *actions.Session) (actions.Result, error) {
+				return actions.PinVersion(c.Context(), d, args[0], feed, revision, cc.reason)
+			})
+		},
+	}
+	cc.addActionFlags(c, "")
+	return c
+}
+
+func newVersionsUnpin(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	c := &cobra.Command{
+		Use:   "unpin ENVIRONMENT FEED",
+		Short: "Let an environment have the version of its release again",
+		Long: `Unpin removes what fairlead versions pin has written: the environment then has the version of
+its release.`,
+		Example:           `  fairlead versions unpin prod checkout`,
+		Args:              checkArguments(2, 2),
+		ValidArgsFunction: completeArguments(cc.completeNames),
+		RunE: func(c *cobra.Command, args []string) error {
+			return runVersionsAction(c.Context(), cc, "", args[:1], func(d *actions.Session) (actions.Result, error) {
+				return actions.UnpinVersion(c.Context(), d, args[0], args[1], cc.reason)
+			})
+		},
+	}
+	cc.addActionFlags(c, "")
+	return c
+}
+
+func newVersionsSkip(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	undo := false
+	c := &cobra.Command{
+		Use:   "skip FEED=REVISION",
+		Short: "Never release a version, and promote no release that has it",
+		Long: `Skip writes an object of kind Skip to the base. The version is not released again, and no
+environment gets a release that has it. An environment that has one keeps it: fairlead rollback
+takes it back. REVISION is one of the feed's repository, or the name of a release that has the
+version.`,
+		Example: `  fairlead versions skip checkout=checkout-42 --reason "it loses orders"
+  fairlead versions skip checkout=4be1c2d --undo --reason "it was the database"`,
+		Args: checkArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			feed, revision, err := parseVersion(args[0])
+			if err != nil {
+				return err
+			}
+			return runVersionsAction(c.Context(), cc, "a skip", nil, func(d *actions.Session) (actions.Result, error) {
+				return actions.SkipVersion(c.Context(), d, feed, revision, cc.reason, undo)
+			})
+		},
+	}
+	c.Flags().BoolVar(&undo, "undo", false, "let it be released and promoted again")
+	cc.addActionFlags(c, "")
+	return c
+}
+
+// runVersionsAction performs an action on environments that exist; what needs a reason is named.
+func runVersionsAction(ctx context.Context, cc *commandContext, what string, environments []string, perform func(*actions.Session) (actions.Result, error)) error {
+	if what != "" {
+		if err := cc.requireReason(what); err != nil {
+			return err
+		}
+	}
+	d, err := cc.openForEnvironments(ctx, environments...)
+	if err != nil {
+		return err
+	}
+	return cc.finishAction(ctx)(perform(d))
 }

@@ -29,7 +29,6 @@ func newRegistry() *registry {
 	return &registry{owners: map[string]owner{}, manifests: map[string]owner{}, management: map[string]string{}}
 }
 
-// checkAcross reports conflicts of manifests in one environment.
 func (r *resolver) checkAcross(all []*Manifest) {
 	g, projects := newRegistry(), map[string]*Manifest{}
 	for _, m := range all {
@@ -143,7 +142,6 @@ func listBound(m *model.InputManifest, bindings []*model.ClusterBinding) map[str
 	return all
 }
 
-// addReporters reports clusters that another environment binds too.
 func (g *registry) addReporters(m *model.InputManifest, bindings []*model.ClusterBinding) {
 	bound := listBound(m, bindings)
 	for _, name := range slices.Sorted(maps.Keys(bound)) {

@@ -119,3 +119,98 @@ func (r Release) DescribeChange(before *Release) (all []string) {
 	}
 	return all
 }
+
+// The kinds of [Pin] and [Skip].
+const (
+	PinKind  = "Pin"
+	SkipKind = "Skip"
+)
+
+// Pin keeps a version of an application in an environment, whatever release the environment has. Its name is that of the feed.
+type Pin struct {
+	Object
+	FeedVersion
+	Reason string
+}
+
+type pinSpec struct {
+	Version      verbatimText `yaml:"version" required:"true"`
+	Commit       verbatimText `yaml:"commit" required:"true"`
+	Registration string       `yaml:"registration" required:"true"`
+	Reason       string       `yaml:"reason" required:"true"`
+}
+
+// PinFile returns the file of a pin in the folder of an environment.
+func PinFile(folder, feed string) string { return path.Join(folder, PinnedFolder, feed+".yaml") }
+
+// PinnedFolder holds the pins of an environment.
+const PinnedFolder = PinsFolder + "/pinned"
+
+func readPin(r *reader, n *yaml.Node, d *decoder) *Pin {
+	o, s, _ := readObject[pinSpec](r, n, PinKind, d)
+	if !text.IsCommit(string(s.Commit)) {
+		d.problems.Addf(o.Pos, d.subject, "fairlead versions pin writes it", "spec.commit is %q, which is not the id of a commit", s.Commit)
+	}
+	return &Pin{o, FeedVersion{string(s.Version), string(s.Commit), s.Registration}, s.Reason}
+}
+
+// EncodePin returns the text of a pin.
+func EncodePin(p Pin) ([]byte, error) {
+	type spec struct {
+		FeedVersion `yaml:",inline"`
+		Reason      string `yaml:"reason"`
+	}
+	return EncodeObject(PinKind, p.Name, spec{p.FeedVersion, p.Reason})
+}
+
+// Skip says that a version of an application is not released again, and that releases with it are not promoted.
+type Skip struct {
+	Object
+	Feed   string
+	Commit string
+	Reason string
+}
+
+type skipSpec struct {
+	Feed   string       `yaml:"feed" required:"true"`
+	Commit verbatimText `yaml:"commit" required:"true"`
+	Reason string       `yaml:"reason" required:"true"`
+}
+
+func readSkip(r *reader, n *yaml.Node, d *decoder) *Skip {
+	o, s, _ := readObject[skipSpec](r, n, SkipKind, d)
+	if !text.IsCommit(string(s.Commit)) {
+		d.problems.Addf(o.Pos, d.subject, "fairlead versions skip writes it", "spec.commit is %q, which is not the id of a commit", s.Commit)
+	}
+	return &Skip{o, s.Feed, string(s.Commit), s.Reason}
+}
+
+func readVersionKind(r *reader, n *yaml.Node, kind string, d *decoder) {
+	switch p := &r.out.progress; kind {
+	case PinKind:
+		p.Pins = append(p.Pins, readPin(r, n, d))
+	case SkipKind:
+		p.Skips = append(p.Skips, readSkip(r, n, d))
+	default:
+		p.Feeds = append(p.Feeds, readFeed(r, n, d))
+	}
+}
+
+// FindSkipped returns the first of a release's versions that is skipped, and why; "" if none is.
+func (r Release) FindSkipped(all []*Skip) (feed, reason string) {
+	for _, feed := range slices.Sorted(maps.Keys(r.Versions)) {
+		if skip := FindSkip(all, feed, r.Versions[feed].Commit); skip != nil {
+			return feed, skip.Reason
+		}
+	}
+	return "", ""
+}
+
+// FindSkip returns what has a version skipped; nil if nothing does.
+func FindSkip(all []*Skip, feed, commit string) *Skip {
+	i := slices.IndexFunc(all, func(s *Skip) bool { return s.Feed == feed && s.Commit == commit })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}

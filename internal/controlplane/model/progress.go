@@ -16,6 +16,8 @@ type Progress struct {
 	Lanes        []*LaneRecord
 	Feeds        []*Feed
 	Releases     []*Release
+	Pins         []*Pin
+	Skips        []*Skip
 	Waves        []*WaveDecision
 	Clusters     []*ListedCluster // see ListClusters
 	// ClosedLists are the ClusterLists, as "Kind/name", that say that only listed clusters count.
@@ -35,6 +37,8 @@ func (p *Progress) add(o *Progress) {
 	p.Lanes = append(p.Lanes, o.Lanes...)
 	p.Feeds = append(p.Feeds, o.Feeds...)
 	p.Releases = append(p.Releases, o.Releases...)
+	p.Pins = append(p.Pins, o.Pins...)
+	p.Skips = append(p.Skips, o.Skips...)
 	p.Waves = append(p.Waves, o.Waves...)
 	p.Clusters = append(p.Clusters, o.Clusters...)
 	p.ClosedLists = append(p.ClosedLists, o.ClosedLists...)

@@ -33,10 +33,12 @@ var OwnKinds = []KindInfo{
 	{"Hold", holdSpec{}},
 	{HoldReleaseKind, holdReleaseSpec{}},
 	{lanesKind, laneRecordSpec{}},
+	{PinKind, pinSpec{}},
 	{"PlanApproval", PlanApprovalSpec{}},
 	{"PlanRequest", PlanRequestSpec{}},
 	{"Promotion", promotionSpec{}},
 	{ReleaseKind, releaseSpec{}},
+	{SkipKind, skipSpec{}},
 	{"StackSettings", StackSettingsSpec{}},
 	{WaveDecisionKind, waveDecisionSpec{}},
 }
@@ -279,8 +281,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		p.Waves = append(p.Waves, readWaveDecision(r, n, d))
 	case "ClusterList":
 		p.Clusters = append(p.Clusters, r.readClusterList(n, h.kind, d)...)
-	case "Feed":
-		p.Feeds = append(p.Feeds, readFeed(r, n, d))
+	case "Feed", PinKind, SkipKind:
+		readVersionKind(r, n, h.kind, d)
 	case "Ephemeral":
 		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
 		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes), s.Stacks})

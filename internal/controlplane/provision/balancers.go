@@ -179,7 +179,6 @@ func equalInternals(a, b *claudie.Role) bool {
 	return a.TargetPort == b.TargetPort && *a.Settings == *b.Settings
 }
 
-// changeRoleExternals changes what clients notice.
 func (u *unit) changeRoleExternals() (Step, bool) {
 	return u.changeRole(func(b *balancer, now, want *claudie.Role) (Step, bool) {
 		if equalExternals(now, want) || !isAPIRole(*want) && u.needsRole(b, now) {

@@ -232,7 +232,6 @@ func (x *stateIndex) poolReferences() []poolReference {
 	return all
 }
 
-// checkCluster reports impossible changes of a cluster.
 func (g *editCheck) checkCluster(i int, was, is *claudie.Cluster) {
 	path := func(keys ...any) []any { return append([]any{"kubernetes", "clusters", i}, keys...) }
 	if was.Network != is.Network {

@@ -98,7 +98,6 @@ func findDifference(a, b []byte) int {
 	return min(len(left), len(right))
 }
 
-// encodeValue omits fields with zero values.
 func encodeValue(v reflect.Value) *yaml.Node {
 	switch v.Kind() {
 	case reflect.Pointer:

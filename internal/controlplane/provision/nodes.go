@@ -11,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// addNodes prefers dynamic pools, then new pools.
 func (u *unit) addNodes() (Step, bool) {
 	for _, static := range []bool{false, true} {
 		for _, wanted := range []action{addPool, growPool} {
@@ -23,12 +22,10 @@ func (u *unit) addNodes() (Step, bool) {
 	return Step{}, false
 }
 
-// removeNodes prefers dynamic pools, then pools that stay.
 func (u *unit) removeNodes() (Step, bool) {
 	return u.shrinkAny(u.slots, &u.tally)
 }
 
-// addBalancerNodes prefers existing pools.
 func (u *unit) addBalancerNodes() (Step, bool) {
 	for _, static := range []bool{false, true} {
 		for _, wanted := range []action{growPool, addPool} {

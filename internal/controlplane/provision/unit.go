@@ -147,7 +147,6 @@ func (s *State) isHeldOpen(cluster string) bool {
 	return s.Rollout != nil && slices.Contains(s.Rollout.Open, cluster)
 }
 
-// newSlots returns wanted pools in order, then removed ones.
 func newSlots(now, want *stateIndex, subject Subject, was, is []string, t *tally) []*slot {
 	present := make(map[string]bool, len(was))
 	for _, name := range was {

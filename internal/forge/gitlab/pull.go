@@ -141,7 +141,6 @@ func labelOptions(names []string) *gl.LabelOptions {
 	return (*gl.LabelOptions)(&names)
 }
 
-// checkLabel rejects names that break GitLab's comma-separated lists.
 func checkLabel(name string) error {
 	if name != "" && name == strings.TrimSpace(name) && !strings.Contains(name, ",") {
 		return nil

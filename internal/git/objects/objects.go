@@ -56,7 +56,6 @@ func Open(dir string) (*Store, error) {
 	return &Store{Storage: storage}, nil
 }
 
-// checkFormat rejects extensions that change the storage format.
 func checkFormat(store *filesystem.Storage) error {
 	settings, err := store.Config()
 	if err != nil {

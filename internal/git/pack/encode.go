@@ -133,7 +133,6 @@ func appendChanged(into []changedEntry, t tree.Tree, known []tree.Tree) (all []c
 
 const minGroup = 512
 
-// encodeEntries encodes concurrently after an entry with many objects.
 func (e *encoder) encodeEntries(ctx context.Context, all []changedEntry) error {
 	for i, one := range all {
 		before := e.made

@@ -124,7 +124,6 @@ func (e *encoder) encodeFromKnown(t tree.Tree, known []tree.Tree) (ok bool, err 
 
 const minFolder = 1 << 9
 
-// encodeFolder copies runs of equal entries.
 func (s *script) encodeFolder(base, text string) {
 	s.reset(len(base), len(text))
 	at, from, n, end := 0, 0, 0, 0

@@ -110,7 +110,6 @@ func (c *checker) checkConfig(s *source, prefix string, o *resource.Resource) in
 	return size
 }
 
-// isBuiltin reports plugins that are programs.
 func (c *checker) isBuiltin(r nameRef, o *resource.Resource) bool {
 	for _, key := range []string{"config.kubernetes.io/function", "config.k8s.io/function"} {
 		if _, ok := o.GetAnnotations()[key]; ok {

@@ -51,6 +51,8 @@ type Position struct {
 	Floor string
 	// Ceiling is the oldest commit of which it has a part, if that is older than Commit; "" for none. Others get no newer one from it.
 	Ceiling string
+	// Incomplete is why the environment lacks a part of Commit, so that no other gets Commit from it; "" if it lacks none.
+	Incomplete string
 	// PromotedAt is when it was promoted.
 	PromotedAt time.Time
 	// Merged reports whether the output branch holds the output of Commit, and HasFormer whether it holds one from before a
@@ -238,7 +240,7 @@ func (c snapshot) upstreamStages(s Stage) []*Stage {
 // now. An earlier one is judged by its last verdict, unless the stage was rolled back behind it.
 func (c snapshot) isProven(s Stage, commit string) bool {
 	if s.Commit == commit {
-		return s.StoppedReason == "" && s.Floor == "" && s.Merged && s.Proof.Status == gate.Pass
+		return s.StoppedReason == "" && s.Floor == "" && s.Incomplete == "" && s.Merged && s.Proof.Status == gate.Pass
 	}
 	return s.Proven[commit] && c.line.IsNewer(s.Commit, commit)
 }

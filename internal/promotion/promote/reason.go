@@ -117,6 +117,8 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 		v.Reason = fmt.Sprintf("%s was not verified in %s, which has a newer commit", what, u.Name)
 	case u.Floor != "":
 		v.Reason = fmt.Sprintf("%s has newer commits of some lanes, up to %s, and not all of them", u.Name, c.line.describe(u.Floor))
+	case u.Incomplete != "":
+		v.Reason = fmt.Sprintf("%s was not verified in %s: %s", what, u.Name, u.Incomplete)
 	case u.hasProblems():
 		v.Reason = fmt.Sprintf("%s has problems in %s, which have to be mended: %s", what, u.Name, verdictReason(u.Proof))
 	case !u.Merged && !u.HasFormer:

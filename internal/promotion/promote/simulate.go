@@ -212,6 +212,8 @@ func (f simulation) routeToProof(u Stage) route {
 		way.block(fmt.Sprintf("it was not verified in %s, which has a newer commit", u.Name))
 	case promoted && f.chain.stoppedReason(u) != "":
 		way.wait(u.Name, "a fix of what stops it: "+f.chain.stoppedReason(u))
+	case promoted && u.Incomplete != "":
+		way.wait(u.Name, "the whole of it: "+u.Incomplete)
 	case promoted && u.hasProblems():
 		way.wait(u.Name, "its problems to be mended: "+verdictReason(u.Proof))
 	case promoted && u.Proof.Status == gate.Fail:

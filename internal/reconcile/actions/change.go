@@ -39,6 +39,10 @@ const (
 	forgetAction    = "forget-decisions"
 	rebalanceAction = "rebalance"
 	cutAction       = "cut"
+	pinVersion      = "pin"
+	unpinVersion    = "unpin"
+	skipVersion     = "skip"
+	unskipVersion   = "unskip"
 )
 
 type change struct {

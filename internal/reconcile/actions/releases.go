@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -125,6 +124,9 @@ func promoteRelease(r releaseView, commit string, p Promotion, now time.Time) (c
 	case r.Line.IsNewer(present, commit):
 		return c, problem.Refusef(fmt.Sprintf("fairlead rollback %s --lane %s --to %s --reason TEXT goes back, and stays there", p.Environment, text.QuoteShell(r.Lane), release.Name),
 			"%s is older than %s, which %s has", release.Name, r.pins.Name, p.Environment)
+	}
+	if feed, why := release.FindSkipped(r.base.Progress.Skips); feed != "" {
+		return change{}, problem.Refusef(fmt.Sprintf("fairlead versions skip %s=%s --undo ends that", feed, release.Name), "%s of %s is skipped: %s", feed, release.Name, why)
 	}
 	for _, o := range r.findObjections(p, commit, now) {
 		if !p.Force {
@@ -273,6 +275,11 @@ func CutRelease(ctx context.Context, d *Session, c Cut) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("read the version of %s: %w", f.Name, err)
 		}
+		if skip := model.FindSkip(base.Progress.Skips, f.Name, commit); skip != nil && c.Versions[f.Name] != "" {
+			return Result{}, problem.Refusef(fmt.Sprintf("fairlead versions skip %s=%s --undo ends that", f.Name, c.Versions[f.Name]), "%s %s is skipped: %s", f.Name, text.ShortCommit(commit), skip.Reason)
+		} else if skip != nil {
+			commit = ""
+		}
 		found = append(found, lane.NewestVersion{Feed: f.Name, Registration: f.Registration.Name, Commit: commit, Follows: true})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Versions)) {
@@ -283,6 +290,7 @@ func CutRelease(ctx context.Context, d *Session, c Cut) (Result, error) {
 	head := known.Line.Head()
 	last := known.Find(head)
 	next, _ := lane.NextRelease(c.Lane, last, found)
+	next = known.ReplaceSkipped(next, base.Progress.Skips)
 	r := Result{Action: cutAction, Branch: source.ReleasesPrefix + c.Lane}
 	if next == nil {
 		r.Name, r.Summary = last.Name, last.Name+" has these versions already"
@@ -303,117 +311,4 @@ func CutRelease(ctx context.Context, d *Session, c Cut) (Result, error) {
 		r.Changed, r.Commit, r.From, r.To = true, id, head, id
 	}
 	return r, err
-}
-
-// FeedVersions is what a feed offers, and what environments have of it.
-type FeedVersions struct {
-	Feed string `json:"feed"`
-	Lane string `json:"lane"`
-	// Newest is the newest version that there is; "" if it cannot be read, which Unread says why.
-	Newest string `json:"newest,omitempty"`
-	Unread string `json:"unread,omitempty"`
-	// Release is the newest release of the lane, and Version what it has; "" if there is none.
-	Release      string               `json:"release,omitempty"`
-	Version      string               `json:"version,omitempty"`
-	Environments []EnvironmentVersion `json:"environments"`
-}
-
-// EnvironmentVersion is what an environment has of a feed; "" if it follows the branch.
-type EnvironmentVersion struct {
-	Environment string `json:"environment"`
-	Release     string `json:"release,omitempty"`
-	Version     string `json:"version,omitempty"`
-}
-
-// ListVersions returns the versions of all feeds, sorted by feed.
-func ListVersions(ctx context.Context, d *Session) ([]FeedVersions, error) {
-	base, err := d.source.Base(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names, err := d.Environments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all := []FeedVersions{}
-	for _, f := range base.Feeds {
-		v := FeedVersions{Feed: f.Name, Lane: f.Lane}
-		_, newest, err := source.FindVersion(ctx, d.source, f)
-		if err != nil {
-			v.Unread = err.Error()
-		} else {
-			v.Newest = text.ShortCommit(newest)
-		}
-		known, _, err := promoter.FindReleases(base, f.Lane)
-		if err != nil {
-			return nil, err
-		}
-		if last := known.Find(known.Line.Head()); last != nil {
-			v.Release, v.Version = last.Name, last.Versions[f.Name].Version
-		}
-		for _, name := range names {
-			b, err := d.source.Branch(ctx, name)
-			if err != nil {
-				return nil, err
-			}
-			e := EnvironmentVersion{Environment: name}
-			if pins := promoter.FindPins(b, f.Lane); pins != nil {
-				e.Release, e.Version = pins.Name, pins.Versions[f.Name].Version
-			}
-			v.Environments = append(v.Environments, e)
-		}
-		all = append(all, v)
-	}
-	return all, nil
-}
-
-// feedsFolder has a file for each feed that nobody wrote by hand.
-const feedsFolder = source.OwnFolder + "/feeds"
-
-// AdoptFeeds writes a feed for each registration of the base that has none.
-func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) {
-	return d.perform(ctx, "", func(v snapshot) (change, error) {
-		c := change{action: adoptAction, name: "feeds", title: "Promote the versions of what is registered", reason: reason}
-		if v.orderProblem != "" {
-			return c, problem.Refusef("fairlead check lists them; fix them first", "the order of promotion has problems: %s", v.orderProblem)
-		}
-		registered, err := source.ListRegistrations(d.source)
-		if err != nil {
-			return c, err
-		}
-		var partition lane.Partition
-		if lanes := promoter.DefinedLanes(v.base); lanes != nil {
-			partition = lane.NewPartition(*lanes)
-		}
-		c.files = map[string][]byte{}
-		var names []string
-		for _, r := range registered {
-			if slices.ContainsFunc(v.base.Progress.Feeds, func(f *model.Feed) bool { return f.Workload == r.Name }) {
-				continue
-			}
-			if partition.FindLane(r.Pos.File) == lane.Platform {
-				return c, problem.Refusef("write lanes: {each: workloads/*} into spec of the Promotion, or name a lane with that path", "no lane has %s, where %s is registered", r.Pos.File, r.Name)
-			}
-			written, err := model.EncodeObject("Feed", r.Name, map[string]string{"workload": r.Name})
-			if err != nil {
-				return c, err
-			}
-			file := path.Join(feedsFolder, r.Name+".yaml")
-			_, isTaken, err := v.base.Repo.FindEntry(v.base.Head, file)
-			if err != nil {
-				return c, err
-			}
-			if isTaken {
-				return c, problem.Refusef("rename that file, or write a Feed of "+r.Name+" by hand", "%s exists, and has no feed of %s", file, r.Name)
-			}
-			c.files[file], names = written, append(names, r.Name)
-			c.moves = append(c.moves, r.Name+" follows branch "+r.Workload.Branch+" of "+r.Workload.Repo)
-		}
-		c.summary = "all that is registered has a feed"
-		if c.moves == nil {
-			return c, nil
-		}
-		c.summary = "what is pushed for " + text.Join(names, " and ") + " is promoted from environment to environment"
-		return c, nil
-	})
 }

@@ -30,7 +30,6 @@ func (c Copy) locationsDigest() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// trailerLine identifies our commits.
 func (c Copy) trailerLine() string { return "Fairlead-Copy: " + c.locationsDigest() }
 
 // Propose opens or edits the pull request of the copy, or withdraws it if nothing changes.

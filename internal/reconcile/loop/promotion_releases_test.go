@@ -9,11 +9,15 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-const pinsOfTill = ".fairlead/pins/till.yaml"
+const (
+	pinsOfTill = ".fairlead/pins/till.yaml"
+	pinOfTill  = ".fairlead/pins/pinned/till.yaml"
+)
 
 // releasesWorld is a chain whose only workload is in a team's repository; its versions follow each other by [releasesWorld.push].
 type releasesWorld struct {
@@ -21,6 +25,8 @@ type releasesWorld struct {
 	*daemon
 	team   *gittest.Work
 	pushed map[string]string // names of commits
+
+	lastPushed string
 }
 
 func newReleasesWorld(t *testing.T, feeds string) *releasesWorld {
@@ -45,7 +51,8 @@ func (r *releasesWorld) push(version string) {
 		fmt.Fprintf(&targets, "    - name: web\n      environment: %s\n      manifests: {repo: https://git.example.com/till, branch: %s, path: deploy}\n", environment, version)
 	}
 	r.team.Write("deploy/till.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: till, labels: {app: hello}}\nspec:\n  deploymentTargets:\n"+targets.String())
-	r.pushed[r.team.Commit(version)] = version
+	r.lastPushed = r.team.Commit(version)
+	r.pushed[r.lastPushed] = version
 	r.team.Push()
 }
 
@@ -216,6 +223,79 @@ func TestReleasesRemoved(t *testing.T) {
 	r.push("v2")
 	r.run()
 	r.want("dev=v2/2 stage=v2/2 prod=v2/2")
+}
+
+// TestReleasesPinned: a pinned version stays while releases come and go, and a release goes no further from where it has not all of
+// its versions.
+func TestReleasesPinned(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	all := []string{"dev", "stage", "prod"}
+	r.run(all...)
+	first := r.lastPushed
+	pin := own("Pin", "till", "{version: v1, commit: "+first+", registration: till, reason: the audit}")
+	r.commitNow("prod", "pin it", map[string]string{pinOfTill: pin})
+	r.push("v2")
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v1/2")
+	prod, _ := r.stage("prod").FindRelease("till")
+	if prod.State != status.StageVerified || !slices.Equal(prod.Versions, []string{"till v1 (pinned)"}) {
+		t.Errorf("prod is %+v", prod)
+	}
+	r.commitNow("prod", "unpin it", map[string]string{pinOfTill: ""})
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v2/2")
+	second := r.lastPushed
+	r.commitNow("stage", "pin it", map[string]string{pinOfTill: strings.ReplaceAll(pin, first, second)})
+	r.push("v3")
+	r.run(all...)
+	r.want("dev=v3/3 stage=v2/3 prod=v2/2")
+	if prod, _ = r.stage("prod").FindRelease("till"); prod.Next != "till-3" || prod.Verdict.Status != gate.Wait {
+		t.Errorf("prod is %+v", prod)
+	}
+	r.push("v4")
+	r.run(all...)
+	r.want("dev=v4/4 stage=v2/4 prod=v2/2")
+	r.commitNow("stage", "unpin it", map[string]string{pinOfTill: ""})
+	r.run("dev", "prod")
+	r.want("dev=v4/4 stage=v4/4 prod=v2/2") // stage has reported on the pinned version only
+	r.run(all...)
+	r.want("dev=v4/4 stage=v4/4 prod=v4/4")
+	r.commitNow("prod", "pin it wrongly", map[string]string{".fairlead/pins/till-pin.yaml": pin})
+	r.push("v5")
+	r.run(all...)
+	r.want("dev=v5/5 stage=v5/5 prod=v4/4")
+	if !r.state("prod").Problems.Stops() {
+		t.Errorf("prod is %+v", r.state("prod"))
+	}
+}
+
+// TestReleasesSkipped: a skipped version stays where it is, goes nowhere else, and the next one does.
+func TestReleasesSkipped(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	all := []string{"dev", "stage", "prod"}
+	r.run(all...)
+	r.push("v2")
+	r.run()
+	r.want("dev=v2/2 stage=v1/1 prod=v1/1")
+	skip := func(commit string) string {
+		return own("Skip", "till-"+commit[:7], "{feed: till, commit: "+commit+", reason: it loses orders}")
+	}
+	r.commitNow("main", "skip it", map[string]string{".fairlead/skips/till-v2.yaml": skip(r.lastPushed)})
+	r.run(all...)
+	r.want("dev=v2/2 stage=v1/1 prod=v1/1")
+	if dev, _ := r.stage("dev").FindRelease("till"); dev.State != status.StageFailed {
+		t.Errorf("dev is %+v", dev)
+	}
+	r.push("v3")
+	r.commitNow("main", "skip that, too", map[string]string{".fairlead/skips/till-v3.yaml": skip(r.lastPushed)})
+	r.run(all...)
+	r.want("dev=v2/2 stage=v1/1 prod=v1/1")
+	r.push("v4")
+	r.run(all...)
+	r.want("dev=v4/3 stage=v4/3 prod=v4/3")
+	r.commitNow("main", "skip what all have", map[string]string{".fairlead/skips/till-v4.yaml": skip(r.lastPushed)})
+	r.run(all...)
+	r.want("dev=v4/3 stage=v4/3 prod=v4/3")
 }
 
 // TestReleasesKilled: whenever the process dies while a version comes, and while it moves on, the next one comes to the same end;

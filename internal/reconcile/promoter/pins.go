@@ -39,18 +39,95 @@ func decideReleases(ctx context.Context, m *Promoter, policy Policy, stages []*s
 		}
 		l.stages = append(l.stages, s)
 	}
+	skips := policy.base.Progress.Skips
+	for _, s := range l.stages {
+		if err := markIncomplete(l, s); err != nil {
+			return err
+		}
+	}
 	parallel.Each(m.options.Settings.Parallel, l.stages, func(i int, s *stageState) {
 		if err := m.runIsolated("look at the release", s, func() error { return evaluateRelease(ctx, m, policy, stages, i, s) }); err != nil {
 			s.stopUnknown(err)
 		}
 	})
-	m.loadEarlierProofs(ctx, l.stages, l.Line)
+	line := l.withoutSkipped(skips, l.stages)
+	m.loadEarlierProofs(ctx, l.stages, line)
 	var err error
-	l.decisions, err = decideLine(ctx, m, l.stages, l.Line, l.Lane)
+	l.decisions, err = decideLine(ctx, m, l.stages, line, l.Lane)
 	for i := range l.decisions {
-		beginPins(l, l.stages[i], &l.decisions[i])
+		d := &l.decisions[i]
+		beginPins(l, l.stages[i], d)
+		if reason := l.describeSkipped(d.Candidate, skips); d.State == promote.Promotes && reason != "" { // another environment has it
+			d.State, d.Verdict = promote.Waiting, gate.Verdict{Gate: d.Environment, Status: gate.Wait, Reason: reason}
+		}
 	}
 	return err
+}
+
+func (r Releases) describeSkipped(commit string, skips []*model.Skip) string {
+	if len(skips) == 0 {
+		return ""
+	}
+	release := r.Find(commit)
+	if release == nil {
+		return ""
+	}
+	feed, reason := release.FindSkipped(skips)
+	if feed == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %s is skipped: %s", feed, release.Versions[feed].Version, reason)
+}
+
+// withoutSkipped returns the line without the newest releases that nobody gets, for they have a skipped version.
+func (r Releases) withoutSkipped(skips []*model.Skip, stages []*stageState) promote.Line {
+	if len(skips) == 0 {
+		return r.Line
+	}
+	commits := r.Line.Commits()
+	var kept []string
+	for i, commit := range commits {
+		isHad := slices.ContainsFunc(stages, func(s *stageState) bool { return s.stage.Commit == commit })
+		if i >= maxReleased || isHad || r.describeSkipped(commit, skips) == "" {
+			kept = append(kept, commit)
+		}
+	}
+	return promote.NewLine(kept).Named("branch "+source.ReleasesPrefix+r.Lane, r.nameOf(commits))
+}
+
+// FindDeviations returns the pins by which an environment has other versions than its release.
+func FindDeviations(b source.Branch, r *model.Release) (found []*model.Pin) {
+	for _, p := range b.Progress.Pins {
+		for _, v := range r.Versions {
+			if v.Registration == p.Registration && v.Commit != p.Commit {
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+// markIncomplete keeps a release from going on where it has not all of its versions, unless the environments after it have the same pins.
+func markIncomplete(l *releaseLine, s *stageState) error {
+	release := l.Find(s.stage.Commit)
+	if release == nil {
+		return nil
+	}
+	for _, p := range FindDeviations(s.branch, release) {
+		isOther := func(after *stageState) bool {
+			return slices.Contains(after.spec.After, s.spec.Name) && !slices.ContainsFunc(after.branch.Progress.Pins, func(o *model.Pin) bool { return o.FeedVersion == p.FeedVersion })
+		}
+		if !slices.ContainsFunc(l.stages, isOther) {
+			continue
+		}
+		who, err := lastChangedBy(s.branch.Repo, s.branch.Head, p.Pos.File)
+		if err != nil {
+			return err
+		}
+		s.stage.Incomplete = fmt.Sprintf("%s is pinned to %s there by %s (until fairlead versions unpin %s %[1]s)", p.Name, p.Version, who, s.spec.Name)
+		return nil
+	}
+	return nil
 }
 
 func newReleaseStage(m *Promoter, of *stageState, l Releases) (*stageState, error) {
@@ -101,6 +178,14 @@ func newReleaseStage(m *Promoter, of *stageState, l Releases) (*stageState, erro
 	brought, err := of.branch.Repo.LastChangedBy(of.branch.Head, pins.Pos.File, maxRecords)
 	if err != nil {
 		return s, err
+	}
+	if same, err := of.branch.HasSamePins(brought.ID); err != nil || !same {
+		if err == nil {
+			brought, err = of.branch.Repo.LastChangedBy(of.branch.Head, path.Join(of.branch.Folder, model.PinnedFolder), maxRecords)
+		}
+		if err != nil {
+			return s, err
+		}
 	}
 	s.stage.PromotedAt, err = trustedTime(of.branch.Repo, brought, m.readClock())
 	return s, err
@@ -162,7 +247,14 @@ func evaluateRelease(ctx context.Context, m *Promoter, policy Policy, stages []*
 	if s.stage.Proof.Status == gate.Pass {
 		s.stage.Proof.Reason = s.releases.Name(s.stage.Commit) + " is verified"
 	}
-	if err := m.reportPromotion(ctx, s); err != nil {
+	if reason := s.releases.describeSkipped(s.stage.Commit, s.base.Progress.Skips); reason != "" {
+		s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: reason}
+	}
+	reported := *s
+	if s.stage.Incomplete != "" && s.stage.Proof.Status == gate.Pass { // others must not take it for proven later
+		reported.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: s.stage.Incomplete}
+	}
+	if err := m.reportPromotion(ctx, &reported); err != nil {
 		s.recordError(err)
 	}
 	return nil
@@ -183,7 +275,10 @@ func (s *stageState) holdsRelease() (bool, error) {
 	if errors.Is(err, git.ErrNoRevision) {
 		return false, nil
 	}
-	return pins != nil && pins.Commit == s.stage.Commit, err
+	if err != nil || pins == nil || pins.Commit != s.stage.Commit {
+		return false, err
+	}
+	return s.branch.HasSamePins(s.origin.plane)
 }
 
 func (s *stageState) breaksEnvironment() bool {
@@ -249,7 +344,7 @@ func beginPins(l *releaseLine, s *stageState, d *promote.Decision) {
 	}
 	for _, commit := range l.Line.Commits() {
 		release := l.Find(commit)
-		if release == nil || !s.environment.hasVersions(*release) {
+		if release == nil || l.describeSkipped(commit, s.base.Progress.Skips) != "" || !s.environment.hasVersions(*release, s.branch.Progress.Pins) {
 			continue
 		}
 		d.State, d.Candidate, d.Skipped = promote.Promotes, commit, nil
@@ -259,10 +354,11 @@ func beginPins(l *releaseLine, s *stageState, d *promote.Decision) {
 	}
 }
 
-func (e *Environment) hasVersions(r model.Release) bool {
+func (e *Environment) hasVersions(r model.Release, pins []*model.Pin) bool {
 	for _, v := range r.Versions {
 		has, isRead := e.Workloads[v.Registration]
-		if isRead && has != v.Commit {
+		isPinned := slices.ContainsFunc(pins, func(p *model.Pin) bool { return p.Registration == v.Registration })
+		if isRead && !isPinned && has != v.Commit {
 			return false
 		}
 	}

@@ -61,6 +61,35 @@ func (r Releases) hasReleased(feed, version string) bool {
 	})
 }
 
+// ReplaceSkipped gives a release that comes next, which is nil for none, the last versions that are not skipped in the place of those that
+// are. It returns nil if nothing is new then.
+func (r Releases) ReplaceSkipped(next *model.Release, skips []*model.Skip) *model.Release {
+	if next == nil || len(skips) == 0 {
+		return next
+	}
+	commits := r.Line.Commits()
+	for _, feed := range slices.Sorted(maps.Keys(next.Versions)) {
+		if model.FindSkip(skips, feed, next.Versions[feed].Commit) == nil {
+			continue
+		}
+		delete(next.Versions, feed)
+		for _, commit := range commits[:min(len(commits), maxReleased)] {
+			older := r.Find(commit)
+			if older == nil {
+				continue
+			}
+			if v, has := older.Versions[feed]; has && model.FindSkip(skips, feed, v.Commit) == nil {
+				next.Versions[feed] = v
+				break
+			}
+		}
+	}
+	if last := r.Find(r.head); last != nil && maps.Equal(last.Versions, next.Versions) {
+		return nil
+	}
+	return next
+}
+
 // Name returns what people call a release.
 func (r Releases) Name(commit string) string {
 	if !r.Line.Contains(commit) {
@@ -216,6 +245,9 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 		}
 		of[f.Name] = f
 		newest, at, err := findNewest(ctx, m, f, last)
+		if model.FindSkip(base.Progress.Skips, f.Name, newest.Commit) != nil {
+			newest.Commit = ""
+		}
 		newest.Released = newest.Follows && !newest.Unchanged && l.hasReleased(f.Name, newest.Commit)
 		if err != nil {
 			problems.Warnf(f.Pos, f.Subject(), "the last release stays", "its newest version cannot be read: %v", err)
@@ -226,6 +258,7 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 		found = append(found, newest)
 	}
 	next, rewritten := lane.NextRelease(l.Lane, last, found)
+	next = l.ReplaceSkipped(next, base.Progress.Skips)
 	for _, name := range rewritten {
 		f := of[name]
 		problems.Warnf(f.Pos, f.Subject(), fmt.Sprintf("fairlead versions cut %s takes it", text.QuoteShell(l.Lane)), "branch %s was rewritten: it no longer contains %s, so that no release is made of it", f.Registration.Workload.Branch, last.Versions[name].Version)

@@ -414,7 +414,12 @@ func reportReleases(lines []*releaseLine, i int) (all []status.Release) {
 		r := status.Release{Lane: l.Lane, Commit: s.stage.Commit, Versions: []string{}, Since: s.stage.PromotedAt, Hold: s.laneHolds[l.Lane], Verdict: d.Verdict}
 		has := l.Find(s.stage.Commit)
 		if has != nil {
-			r.Name, r.Versions = has.Name, has.DescribeChange(nil)
+			running := *has
+			running.Versions = maps.Clone(has.Versions)
+			for _, p := range FindDeviations(s.branch, has) {
+				running.Versions[p.Name] = model.FeedVersion{Version: p.Version + " (pinned)"}
+			}
+			r.Name, r.Versions = has.Name, running.DescribeChange(nil)
 		}
 		switch proof := s.stage.Proof.Status; {
 		case d.State == promote.Stopped:

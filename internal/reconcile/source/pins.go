@@ -21,10 +21,15 @@ const ReleasesPrefix = "releases/"
 // ReleaseFile is the only file of a release.
 const ReleaseFile = "release.yaml"
 
-// CheckPins returns the problems of the releases that an environment has: a broken one must not unpin anything in silence.
-func CheckPins(all []*model.Release, folder string) (problems problem.List) {
+// CheckPins returns the problems of the releases and pins that an environment has: a broken one must not unpin anything in silence.
+func CheckPins(read *model.Progress, folder string) (problems problem.List) {
+	for _, p := range read.Pins {
+		if want := model.PinFile(folder, p.Name); p.Pos.File != want {
+			problems.Addf(p.Pos, p.Subject(), "move it to "+want, "pins are read in %s alone", path.Join(folder, model.PinnedFolder))
+		}
+	}
 	pinned := map[string]*model.Release{}
-	for _, r := range all {
+	for _, r := range read.Releases {
 		switch want := model.PinsFile(folder, r.Lane); {
 		case r.Pos.File != want:
 			problems.Addf(r.Pos, r.Subject(), "move it to "+want, "the versions of lane %s are read in %s alone", r.Lane, want)
@@ -47,8 +52,8 @@ func (r *reading) addPins(files tree.Tree, folder string) {
 	}
 	prefix := path.Join(folder, model.PinsFolder)
 	read := r.source.options.Parser.Progress(r.env+" pins", model.Layer{Kind: model.Env, Name: r.env, Files: files, Prefix: prefix})
-	r.problems = append(append(r.problems, read.Problems...), CheckPins(read.Releases, folder)...)
-	r.pins = read.Releases
+	r.problems = append(append(r.problems, read.Problems...), CheckPins(read, folder)...)
+	r.releases, r.pins = read.Releases, read.Pins
 	of := &r.commits[len(r.commits)-1]
 	of.Releases = map[string]string{}
 	for _, release := range read.Releases {
@@ -56,21 +61,26 @@ func (r *reading) addPins(files tree.Tree, folder string) {
 	}
 }
 
-// findPin returns the release that pins a registration, and the commit; "" for none.
-func (r *reading) findPin(registration string) (*model.Release, string) {
-	for _, release := range r.pins {
+// findPin returns the pin of a registration, or else the release that it is in, and the commit; nil for neither.
+func (r *reading) findPin(registration string) (*model.Object, string) {
+	for _, p := range r.pins {
+		if p.Registration == registration {
+			return &p.Object, p.Commit
+		}
+	}
+	for _, release := range r.releases {
 		for _, v := range release.Versions {
 			if v.Registration == registration {
-				return release, v.Commit
+				return &release.Object, v.Commit
 			}
 		}
 	}
 	return nil, ""
 }
 
-func (r *reading) addPinned(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Release, commit string) error {
+func (r *reading) addPinned(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object, commit string) error {
 	ref.Commit = commit
-	err := r.addRepository(ctx, layer, ref, &by.Object, false)
+	err := r.addRepository(ctx, layer, ref, by, false)
 	for i := range r.commits {
 		r.commits[i].Release = by.Name
 	}
@@ -113,6 +123,17 @@ func (b Branch) PinsAt(head, lane string) (*model.Release, error) {
 		return nil, nil
 	}
 	return release, nil
+}
+
+// HasSamePins reports whether the branch has the same pins at another head.
+func (b Branch) HasSamePins(head string) (bool, error) {
+	folder := path.Join(b.Folder, model.PinnedFolder)
+	now, _, err := b.Repo.FindEntry(b.Head, folder)
+	if err != nil {
+		return false, err
+	}
+	before, _, err := b.Repo.FindEntry(head, folder)
+	return now.ID == before.ID, err
 }
 
 // ListPins returns the commits of the releases that the branch had of a lane, newest first.

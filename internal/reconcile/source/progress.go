@@ -221,7 +221,7 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 	b.Progress = withProblems(s.options.Parser.Progress(e.Name+" promotion", promotion), s.options.Parser.Scan(e.Name+" promotion", promotion).Problems)
 	var ofLanes problem.List
 	b.Lanes, ofLanes = findLaneRecord(b.Progress, b.Folder)
-	b.Progress = withProblems(b.Progress, append(ofLanes, CheckPins(b.Progress.Releases, b.Folder)...))
+	b.Progress = withProblems(b.Progress, append(ofLanes, CheckPins(b.Progress, b.Folder)...))
 	more, err := git.InspectTree(repo, b.Head, func(t tree.Tree) (problem.List, error) {
 		whole := t.Sub(b.Folder)
 		more := append(checkUnread(e.Name, b.Folder, whole, b.Progress), s.strayFreezes(b)...)

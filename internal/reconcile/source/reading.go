@@ -79,7 +79,8 @@ type reading struct {
 	recordHidden bool              // it is
 	mainBase     string            // the name of the BaseRepo that is promoted
 	lanes        *model.LaneRecord // of the environment; nil if none are written
-	pins         []*model.Release  // likewise
+	releases     []*model.Release  // likewise
+	pins         []*model.Pin      // likewise
 	notRead      []NotRead
 }
 
@@ -233,7 +234,7 @@ func readEach[T any](r *reading, all []T, read func(part *reading, one T) error)
 	parts := make([]reading, len(all))
 	errs := make([]error, len(all))
 	parallel.Each(maxParallel, all, func(i int, one T) {
-		parts[i] = reading{source: r.source, env: r.env, at: r.at, pins: r.pins}
+		parts[i] = reading{source: r.source, env: r.env, at: r.at, releases: r.releases, pins: r.pins}
 		errs[i] = read(&parts[i], one)
 	})
 	for i := range parts {
@@ -266,8 +267,8 @@ func (r *reading) readRegistration(ctx context.Context, registration *model.Regi
 	}
 	ref := registration.Workload
 	ref.Commit = r.at.Workloads[registration.Name]
-	if release, commit := r.findPin(registration.Name); ref.Commit == "" && release != nil {
-		return r.addPinned(ctx, layer, ref, release, commit)
+	if by, commit := r.findPin(registration.Name); ref.Commit == "" && by != nil {
+		return r.addPinned(ctx, layer, ref, by, commit)
 	}
 	return r.addRepository(ctx, layer, ref, &registration.Object, ref.Commit != "")
 }

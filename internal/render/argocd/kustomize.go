@@ -54,7 +54,6 @@ func (t *translator) addKustomization(p part) {
 	t.setTarget("the folder "+path.Join("/", folder)+" of "+stack.SourceName(p.RepoURL.Text, "")+describeAffixes(p.Kustomize), spec.TargetNamespace)
 }
 
-// warnOfKustomization warns of differences of Flux.
 func (t *translator) warnOfKustomization(p part, spec kustomizationSpec) {
 	line := t.app.Metadata.Name.Line
 	if !t.policy.selfHeal {
@@ -182,7 +181,6 @@ func (t *translator) setPatches(k *kustomizeSource, spec *kustomizationSpec) {
 	}
 }
 
-// checkPatterns reports invalid regular expressions.
 func (t *translator) checkPatterns(line, i int, target *patchTarget) {
 	for _, pattern := range []string{target.Group, target.Version, target.Kind, target.Name, target.Namespace} {
 		if _, err := regexp.Compile(pattern); err != nil {

@@ -226,7 +226,6 @@ func parameterValue(p parameter) *yaml.Node {
 
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
 
-// scalarOf returns a value with Helm's type.
 func scalarOf(v string, isText bool) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: v}
 	switch {

@@ -289,7 +289,6 @@ func (c *capiCheck) checkRest() {
 	}
 }
 
-// checkNames reports clusters and pools with conflicting object names.
 func (c *capiCheck) checkNames() {
 	if c.taken == nil {
 		c.taken = map[string]string{}

@@ -85,7 +85,6 @@ func (f *follower) areCarriedOut(all []Carrier) bool {
 	return !slices.ContainsFunc(all, func(c Carrier) bool { return !f.previous.IsCarriedOut(c) })
 }
 
-// awaitDetached waits for detachment before destruction.
 func (f *follower) awaitDetached(m *clusters.Manifest, held *previousManifest) {
 	for _, c := range held.findDetaching(m) {
 		cluster := path.Base(c.Folders[0])

@@ -278,7 +278,6 @@ func (b *previousManifest) findValues(cluster string) map[string]string {
 	return nil
 }
 
-// readKustomizations yields Flux Kustomizations up to an unreadable one.
 func readKustomizations(files tree.Tree) iter.Seq[kubeobject.Object[kustomizationSpec]] {
 	return func(yield func(kubeobject.Object[kustomizationSpec]) bool) {
 		flux, _ := files.Lookup(fluxFile)

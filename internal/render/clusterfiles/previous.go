@@ -27,7 +27,6 @@ func ExecutorFolders() []string {
 	return list.Convert(clusters.Executors, func(executor string) string { return path.Join(Folder, executor) })
 }
 
-// listManifests yields paths and folders of manifests.
 func listManifests(output tree.Tree) iter.Seq2[string, tree.Tree] {
 	return func(yield func(string, tree.Tree) bool) {
 		for _, folder := range ExecutorFolders() {

@@ -32,7 +32,6 @@ func (f *follower) resolveAll(before map[string]*previousManifest) (all, leaving
 	return all, all[written:]
 }
 
-// awaitLeaving waits for parts to be destroyed.
 func (f *follower) awaitLeaving(leaving []*clusters.Manifest, before map[string]*previousManifest) {
 	for _, m := range leaving {
 		if slices.ContainsFunc(f.waiting, func(c Carrier) bool { return c.Manifest == m.Path() }) {

@@ -98,7 +98,6 @@ func NewClusters(m *model.Model, manifest *clusters.Manifest, modules *model.Clu
 	return all
 }
 
-// shortHash returns seven letters and digits.
 func shortHash(words ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "/")))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:7]

@@ -60,7 +60,6 @@ func (p *planner) useProvider(part *Part, name, module string) {
 	part.arguments = append(part.arguments, newExpression("credentials", objectOf(pairs)))
 }
 
-// apiPort is an open port of a network.
 func apiPort() cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"protocol": cty.StringVal("tcp"), "port": newNumber(claudie.APIPort)})
 }

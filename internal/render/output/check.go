@@ -121,7 +121,6 @@ func (p *pass) warnUnused() {
 	}
 }
 
-// warnMissing warns of templates that show a missing value.
 func (p *pass) warnMissing(rows []*row) {
 	if !p.options.Templates.PublishMissing || p.isCanceled() {
 		return
@@ -146,7 +145,6 @@ func (p *pass) warnObject(o *model.Object, hint, summary string) {
 	p.found.add(problem.Problem{Pos: o.Pos, Subject: o.Subject(), Summary: summary, Hint: hint, Warning: true})
 }
 
-// validateValues checks an assignment's values against its schemas.
 func (p *pass) validateValues(i, j int, v *values.Values) {
 	t := p.model.Targets[j]
 	violations, steps := p.cache.values.ValidateValues(v, t)
@@ -206,7 +204,6 @@ func withoutField(v values.Violation) string {
 
 const stepsOfSchema = 16
 
-// exhaustedProblem blames the most expensive template.
 func (p *pass) exhaustedProblem() problem.Problem {
 	var most *compiledTemplate
 	for _, ts := range p.templates {

@@ -89,7 +89,6 @@ func (p *pass) rowInputs(i int) rowInputs {
 	return c
 }
 
-// valuesDigest covers the values and their schemas.
 func valuesDigest(v *values.Values) digest {
 	if len(v.Schemas) == 0 {
 		return digest(v.Digest)

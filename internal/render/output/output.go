@@ -267,7 +267,6 @@ func cachedDigests[T any](objects []*T, last *digestCache[T], of func(*T) digest
 	return all
 }
 
-// compileTemplates reuses templates of earlier models.
 func (p *pass) compileTemplates() {
 	known := p.cache.templates
 	p.cache.templates = map[*model.Template]*compiledTemplate{}

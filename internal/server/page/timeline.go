@@ -149,7 +149,6 @@ func (v chainView) moment() time.Time {
 	return v.Now
 }
 
-// findSteps finds the steps before and after the cursor.
 func (v *chainView) findSteps() {
 	at := v.moment()
 	for _, step := range v.Steps {

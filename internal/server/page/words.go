@@ -18,7 +18,6 @@ func exactTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func plainTime(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
 
-// elapsedText returns how long something took, as text.
 func elapsedText(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -1,0 +1,255 @@
+package actions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// findFeed returns a feed, and the commit of a revision of its repository, or of a release that has it.
+func findFeed(ctx context.Context, d *Session, base source.Base, name, revision string) (f source.FeedSource, commit string, err error) {
+	names := list.Convert(base.Feeds, func(f source.FeedSource) string { return f.Name })
+	i := slices.Index(names, name)
+	if i < 0 {
+		hint := "fairlead versions adopt writes feeds for what is registered"
+		if len(names) > 0 {
+			hint = cmp.Or(problem.DidYouMean(name, names), "fairlead versions lists them")
+		}
+		return f, "", problem.Refusef(hint, "there is no feed %s", name)
+	}
+	f = base.Feeds[i]
+	if revision == "" {
+		return f, "", nil
+	}
+	if known, _, err := promoter.FindReleases(base, f.Lane); err == nil {
+		for _, release := range known.Line.Commits() {
+			if known.Name(release) == revision {
+				return f, known.Find(release).Versions[name].Commit, nil
+			}
+		}
+	}
+	repo, _, err := source.FindVersion(ctx, d.source, f)
+	if err != nil {
+		return f, "", fmt.Errorf("read the versions of %s: %w", name, err)
+	}
+	commit, err = repo.Resolve(revision)
+	if errors.Is(err, git.ErrNoRevision) {
+		err = problem.Refusef("check the name, and that it was pushed", "%s has no revision %s, and lane %s no such release", giturl.Redact(f.Registration.Workload.Repo), revision, f.Lane)
+	}
+	return f, commit, err
+}
+
+// PinVersion keeps a version of a feed in an environment, whatever releases it gets.
+func PinVersion(ctx context.Context, d *Session, environment, feed, revision, reason string) (Result, error) {
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		f, commit, err := findFeed(ctx, d, v.base, feed, revision)
+		if err != nil {
+			return change{}, err
+		}
+		c := change{
+			action: pinVersion, environment: environment, part: feed, reason: reason, workloads: map[string]string{f.Registration.Name: commit},
+			title:   fmt.Sprintf("Pin %s in %s to %s", feed, environment, text.ShortCommit(commit)),
+			summary: fmt.Sprintf("%s stays at %s in %s until fairlead versions unpin %[3]s %[1]s", feed, text.ShortCommit(commit), environment),
+		}
+		content, err := model.EncodePin(model.Pin{
+			Object: model.Object{Name: feed}, Reason: reason,
+			FeedVersion: model.FeedVersion{Version: text.ShortCommit(commit), Commit: commit, Registration: f.Registration.Name},
+		})
+		c.files = map[string][]byte{model.PinFile(v.branch.Folder, feed): content}
+		return c, err
+	})
+}
+
+// UnpinVersion lets an environment have the version of its release again.
+func UnpinVersion(ctx context.Context, d *Session, environment, feed, reason string) (Result, error) {
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		file := model.PinFile(v.branch.Folder, feed)
+		c := change{
+			action: unpinVersion, environment: environment, part: feed, reason: reason,
+			title: fmt.Sprintf("Unpin %s in %s", feed, environment), summary: fmt.Sprintf("%s is not pinned in %s any more", feed, environment),
+		}
+		_, isPinned, err := v.branch.Repo.FindEntry(v.branch.Head, file)
+		if err != nil {
+			return c, err
+		}
+		if isPinned {
+			c.files = map[string][]byte{file: nil}
+			return c, nil
+		}
+		c.summary = fmt.Sprintf("%s is not pinned in %s", feed, environment)
+		_, _, err = findFeed(ctx, d, v.base, feed, "")
+		return c, err
+	})
+}
+
+// skipFile is the file of the base that has a version skipped.
+func skipFile(feed, commit string) string {
+	return path.Join(source.OwnFolder, "skips", feed+"-"+text.ShortCommit(commit)+".yaml")
+}
+
+// SkipVersion keeps a version of a feed from being released, and releases with it from being promoted. undo ends that.
+func SkipVersion(ctx context.Context, d *Session, feed, revision, reason string, undo bool) (Result, error) {
+	return d.perform(ctx, "", func(v snapshot) (change, error) {
+		_, commit, err := findFeed(ctx, d, v.base, feed, revision)
+		if err != nil {
+			return change{}, err
+		}
+		what := feed + " " + text.ShortCommit(commit)
+		c := change{action: skipVersion, name: feed, reason: reason, title: "Skip " + what, summary: what + " goes no further: releases that have it are not promoted"}
+		known := model.FindSkip(v.base.Progress.Skips, feed, commit)
+		switch {
+		case undo && known == nil:
+			c.summary = what + " is not skipped"
+			return c, nil
+		case undo:
+			c.action, c.title, c.summary = unskipVersion, "Do not skip "+what, what+" is not skipped any more"
+			c.files = map[string][]byte{known.Pos.File: nil}
+			return c, nil
+		case known != nil:
+			c.summary = what + " is skipped already: " + known.Reason
+			return c, nil
+		}
+		file := skipFile(feed, commit)
+		content, err := model.EncodeObject(model.SkipKind, strings.TrimSuffix(path.Base(file), ".yaml"), struct {
+			Feed   string `yaml:"feed"`
+			Commit string `yaml:"commit"`
+			Reason string `yaml:"reason"`
+		}{feed, commit, reason})
+		c.files = map[string][]byte{file: content}
+		return c, err
+	})
+}
+
+// FeedVersions is what a feed offers, and what environments have of it.
+type FeedVersions struct {
+	Feed string `json:"feed"`
+	Lane string `json:"lane"`
+	// Newest is the newest version that there is; "" if it cannot be read, which Unread says why.
+	Newest string `json:"newest,omitempty"`
+	Unread string `json:"unread,omitempty"`
+	// Release is the newest release of the lane, and Version what it has; "" if there is none.
+	Release      string               `json:"release,omitempty"`
+	Version      string               `json:"version,omitempty"`
+	Environments []EnvironmentVersion `json:"environments"`
+}
+
+// EnvironmentVersion is what an environment has of a feed; "" if it follows the branch.
+type EnvironmentVersion struct {
+	Environment string `json:"environment"`
+	Release     string `json:"release,omitempty"`
+	Version     string `json:"version,omitempty"`
+	// Pinned is why a person keeps Version there; "" if Release has it.
+	Pinned string `json:"pinned,omitempty"`
+}
+
+// ListVersions returns the versions of all feeds, sorted by feed.
+func ListVersions(ctx context.Context, d *Session) ([]FeedVersions, error) {
+	base, err := d.source.Base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []FeedVersions{}
+	for _, f := range base.Feeds {
+		v := FeedVersions{Feed: f.Name, Lane: f.Lane}
+		_, newest, err := source.FindVersion(ctx, d.source, f)
+		if err != nil {
+			v.Unread = err.Error()
+		} else {
+			v.Newest = text.ShortCommit(newest)
+		}
+		known, _, err := promoter.FindReleases(base, f.Lane)
+		if err != nil {
+			return nil, err
+		}
+		if last := known.Find(known.Line.Head()); last != nil {
+			v.Release, v.Version = last.Name, last.Versions[f.Name].Version
+		}
+		for _, name := range names {
+			b, err := d.source.Branch(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			e := EnvironmentVersion{Environment: name}
+			if pins := promoter.FindPins(b, f.Lane); pins != nil {
+				e.Release, e.Version = pins.Name, pins.Versions[f.Name].Version
+			}
+			for _, p := range b.Progress.Pins {
+				if p.Name == f.Name {
+					e.Version, e.Pinned = p.Version, p.Reason
+				}
+			}
+			v.Environments = append(v.Environments, e)
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// feedsFolder has a file for each feed that nobody wrote by hand.
+const feedsFolder = source.OwnFolder + "/feeds"
+
+// AdoptFeeds writes a feed for each registration of the base that has none.
+func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) {
+	return d.perform(ctx, "", func(v snapshot) (change, error) {
+		c := change{action: adoptAction, name: "feeds", title: "Promote the versions of what is registered", reason: reason}
+		if v.orderProblem != "" {
+			return c, problem.Refusef("fairlead check lists them; fix them first", "the order of promotion has problems: %s", v.orderProblem)
+		}
+		registered, err := source.ListRegistrations(d.source)
+		if err != nil {
+			return c, err
+		}
+		var partition lane.Partition
+		if lanes := promoter.DefinedLanes(v.base); lanes != nil {
+			partition = lane.NewPartition(*lanes)
+		}
+		c.files = map[string][]byte{}
+		var names []string
+		for _, r := range registered {
+			if slices.ContainsFunc(v.base.Progress.Feeds, func(f *model.Feed) bool { return f.Workload == r.Name }) {
+				continue
+			}
+			if partition.FindLane(r.Pos.File) == lane.Platform {
+				return c, problem.Refusef("write lanes: {each: workloads/*} into spec of the Promotion, or name a lane with that path", "no lane has %s, where %s is registered", r.Pos.File, r.Name)
+			}
+			written, err := model.EncodeObject("Feed", r.Name, map[string]string{"workload": r.Name})
+			if err != nil {
+				return c, err
+			}
+			file := path.Join(feedsFolder, r.Name+".yaml")
+			_, isTaken, err := v.base.Repo.FindEntry(v.base.Head, file)
+			if err != nil {
+				return c, err
+			}
+			if isTaken {
+				return c, problem.Refusef("rename that file, or write a Feed of "+r.Name+" by hand", "%s exists, and has no feed of %s", file, r.Name)
+			}
+			c.files[file], names = written, append(names, r.Name)
+			c.moves = append(c.moves, r.Name+" follows branch "+r.Workload.Branch+" of "+r.Workload.Repo)
+		}
+		c.summary = "all that is registered has a feed"
+		if c.moves == nil {
+			return c, nil
+		}
+		c.summary = "what is pushed for " + text.Join(names, " and ") + " is promoted from environment to environment"
+		return c, nil
+	})
+}
