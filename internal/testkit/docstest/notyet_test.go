@@ -12,7 +12,6 @@ import (
 var notYet = map[string][2]string{
 	"versions of images and charts that are promoted by themselves": {"schemas/Feed.json", `"image"`},
 	"waves inside an environment":                                   {"schemas/Promotion.json", `"waves"`},
-	"waves of single clusters":                                      {"schemas/ClusterType.json", `"perCluster"`},
 	"delivery through OCI registries":                               {"internal/config/settings.json", `"registry"`},
 	"more than one replica":                                         {"deploy/charts/fairlead/values.schema.json", `"replicas"`},
 }
