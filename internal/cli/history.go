@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func newHistory(a *app) *cobra.Command {
 		Short:   "List the commits that an environment had",
 		Long: `History lists the commits of the base that were promoted to an environment, newest first: since
 when it had each, and who changed the record, by promotion, rollback or by hand. It reads the
-record of the environment in Git, and that of its lanes. With --lane it lists the commits that
+record of the environment in Git, that of its lanes, and its versions of applications. With --lane it lists the commits that
 the environment had of one lane.`,
 		Example: `  fairlead history prod
   fairlead history prod --limit 100 --output json`,
@@ -141,7 +142,7 @@ func findSubject(base source.Base, commit string) (id, subject string, err error
 // recordState is what a branch says of the base of its environment.
 type recordState struct {
 	commit  string     // of the environment, or of the lane
-	written [2]tree.ID // the record and the file of the lanes; the release, if one lane is wanted
+	written [3]tree.ID // the record, the file of the lanes, and the versions; the last alone, if one lane is wanted
 }
 
 func (h *historyCommand) readState(b source.Branch, head string) (state recordState, err error) {
@@ -159,7 +160,7 @@ func (h *historyCommand) readState(b source.Branch, head string) (state recordSt
 		state.written[0] = pins.ID
 		return state, err
 	}
-	for i, file := range []string{b.Record, source.LanesFile(b.Folder)} {
+	for i, file := range []string{b.Record, source.LanesFile(b.Folder), path.Join(b.Folder, model.PinsFolder)} {
 		e, _, err := b.Repo.FindEntry(head, file)
 		if err != nil {
 			return state, err

@@ -1,16 +1,21 @@
 package loop_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -296,6 +301,40 @@ func TestReleasesSkipped(t *testing.T) {
 	r.commitNow("main", "skip what all have", map[string]string{".fairlead/skips/till-v4.yaml": skip(r.lastPushed)})
 	r.run(all...)
 	r.want("dev=v4/3 stage=v4/3 prod=v4/3")
+}
+
+// TestReleasesVerified: an output with pins is rendered again from its commits alone, whatever the team has pushed since, also where
+// versions are mixed by a pin.
+func TestReleasesVerified(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill)
+	all := []string{"dev", "stage", "prod"}
+	r.run(all...)
+	first := r.lastPushed
+	r.push("v2")
+	r.commitNow("prod", "pin it", map[string]string{pinOfTill: own("Pin", "till", "{version: v1, commit: "+first+", registration: till, reason: the audit}")})
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v1/2")
+	heads := map[string]string{}
+	for _, environment := range all {
+		heads[environment] = r.head("out", environment)
+	}
+	r.push("v3")
+	gittest.Git(t, r.server.Dir(r.cp()), "branch", "--quiet", "-D", "releases/till")
+	remote, err := git.NewRemote(git.RemoteOptions{URL: r.server.PeopleURL("out"), Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := remote.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, environment := range all {
+		results, err := verify.Commit(t.Context(), remote.Mirror(), heads[environment], func(context.Context, string) (*source.Source, error) {
+			return source.Open(t.Context(), source.Options{ControlPlane: r.place, CacheDir: t.TempDir(), Parser: model.NewParser()})
+		})
+		if err != nil || len(results) != 1 || results[0].Count > 0 {
+			t.Errorf("%s: %+v, %v", environment, results, err)
+		}
+	}
 }
 
 // TestReleasesKilled: whenever the process dies while a version comes, and while it moves on, the next one comes to the same end;

@@ -31,6 +31,8 @@ type EnvironmentParts struct {
 	// LeftOut are those that it does not get because the next one contains them.
 	LeftOut []Commit    `json:"leftOut,omitempty"`
 	Lanes   []LanePlace `json:"lanes,omitempty"`
+	// Releases are the versions of applications that lanes promote.
+	Releases []LanePlace `json:"releases,omitempty"`
 	// Edits are the newest commits of its own branch, newest first.
 	Edits []Commit `json:"edits,omitempty"`
 	// Problems are those of the report, with their places at the forge.
@@ -85,7 +87,7 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 	parts := EnvironmentParts{ProblemCount: len(report.Problems), Groups: s.Groups, StackTotals: sumStacks(s, name), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
 	if promoted {
 		parts.Stage = &stage
-		parts.Coming, parts.Lanes = s.listComing(stage), listPlaces(s, stage)
+		parts.Coming, parts.Lanes, parts.Releases = s.listComing(stage), listPlaces(s, stage), listReleasePlaces(stage)
 		for _, id := range stage.Next.Skipped {
 			parts.LeftOut = append(parts.LeftOut, *s.describeCommit(id))
 		}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -19,11 +21,16 @@ type LanePlace struct {
 	Environment string `json:"environment"`
 	State       State  `json:"state"`
 	// Commit is the one that the environment has of the lane. The others are as in status.Lane.
-	Commit  *Commit `json:"commit,omitempty"`
-	Next    *Commit `json:"next,omitempty"`
-	Waiting int     `json:"waiting,omitempty"`
-	Reason  string  `json:"reason,omitempty"`
-	Hold    string  `json:"hold,omitempty"`
+	Commit *Commit `json:"commit,omitempty"`
+	Next   *Commit `json:"next,omitempty"`
+	// Release, Versions and Change are in the place of Commit and Next where the lane moves versions of applications.
+	Release  string   `json:"release,omitempty"`
+	Versions []string `json:"versions,omitempty"`
+	Change   []string `json:"change,omitempty"`
+
+	Waiting int    `json:"waiting,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Hold    string `json:"hold,omitempty"`
 }
 
 // listLanes returns the lanes that wait or are held first.
@@ -45,6 +52,53 @@ func listLanes(s Source) []LaneRow {
 		return compareFlags(slices.ContainsFunc(a.Environments, isUrgent), slices.ContainsFunc(b.Environments, isUrgent))
 	})
 	return lanes
+}
+
+// listReleases returns the versions of applications that each lane promotes.
+func listReleases(s Source) (lanes []LaneRow) {
+	var names []string
+	for _, stage := range s.Snapshot.Chain.Stages {
+		for _, r := range stage.Releases {
+			names = append(names, r.Lane)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		row := LaneRow{Name: name}
+		for _, stage := range s.Snapshot.Chain.Stages {
+			r, _ := stage.FindRelease(name)
+			row.Environments = append(row.Environments, newReleasePlace(stage, r))
+		}
+		lanes = append(lanes, row)
+	}
+	return lanes
+}
+
+func listReleasePlaces(stage status.Stage) []LanePlace {
+	return list.Convert(stage.Releases, func(r status.Release) LanePlace { return newReleasePlace(stage, r) })
+}
+
+func newReleasePlace(stage status.Stage, r status.Release) LanePlace {
+	p := LanePlace{
+		Lane: r.Lane, Environment: stage.Environment, State: State{Good, "has"}, Release: cmp.Or(r.Name, "none"), Versions: r.Versions, Change: r.Change, Hold: r.Hold,
+	}
+	if r.Verdict.Status != gate.Pass {
+		p.Reason = r.Verdict.Reason
+	}
+	if r.Next != "" {
+		p.Next = &Commit{Commit: status.Commit{ID: r.NextCommit, Subject: r.Next}}
+	}
+	switch {
+	case r.State == status.StageFailed:
+		p.State = State{Bad, string(r.State)}
+	case r.State == status.StageStopped, r.Hold != "":
+		p.State = State{Stopped, cmp.Or(map[bool]string{true: string(status.StageHeld)}[r.Hold != ""], string(r.State))}
+	case r.Next != "":
+		p.State = State{Waiting, "waits"}
+	case r.State == status.StageProposed, r.State == status.StageRollingOut:
+		p.State = State{Busy, string(r.State)}
+	}
+	return p
 }
 
 // compareFlags orders true first.

@@ -25,6 +25,7 @@ type Overview struct {
 	Needs        []Need        `json:"needs"`
 	Environments []Environment `json:"environments"`
 	Lanes        []LaneRow     `json:"lanes"` // that differ, wait or are held
+	Releases     []LaneRow     `json:"releases,omitempty"`
 	// Timeline is what environments had, over time, and what they get.
 	Timeline Timeline `json:"timeline"`
 	// Ledger reports whether clusters can report, and LedgerFails whether they cannot be asked about now.
@@ -55,7 +56,7 @@ func (s Source) Overview() Overview {
 	c, all := s.Snapshot.Chain, s.listEnvironments()
 	return Overview{
 		Ready: len(s.Reasons) == 0, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Hint: strings.Join(c.Hints(), " "), Needs: s.findNeeds(all),
-		Environments: all, Lanes: listLanes(s), Timeline: s.Timeline(time.Time{}), Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
+		Environments: all, Lanes: listLanes(s), Releases: listReleases(s), Timeline: s.Timeline(time.Time{}), Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
 	}
 }
 
