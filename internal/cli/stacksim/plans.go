@@ -1,26 +1,43 @@
 package stacksim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
 )
 
-// sendPlans posts waiting plans with their Terraform objects, as a job on the cluster does, until
-// the daemon has them.
+// readablePlan is what tofu-controller stores of a plan in JSON. It stays when the plan is applied.
+type readablePlan struct {
+	content       any
+	before, after map[string]string
+}
+
+func (t *terraform) storeReadable() {
+	t.readable = readablePlan{t.newJSONPlan(), t.want.inputs, t.want.inputs}
+	if action, before, after := t.findChange(); action != "" {
+		t.readable.before, t.readable.after = before, after
+	}
+}
+
+// sendPlans posts plans that wait, or that nobody approves, with their Terraform objects, as a job on the
+// cluster does, until the daemon has them.
 func (c *cluster) sendPlans(ctx context.Context) error {
 	for _, t := range sortValues(c.terraforms) {
+		isAuto := t.spec.ApprovePlan == "auto" && t.planned != ""
 		made := t.pending + "\n" + t.plan
+		if isAuto {
+			made = t.planned
+		}
 		isNew := t.work == idle && t.attempted == c.commitOf(t.object) && t.isDestroyPlan == t.spec.Destroy
-		if !t.isOfStack() || t.plan == "" || t.pending == "" || !isNew || c.reporter.plans[t.String()] == made {
+		if !t.isOfStack() || !isAuto && (t.plan == "" || t.pending == "") || !isNew || c.reporter.plans[t.String()] == made {
 			continue
 		}
 		content := maps.Clone(t.content)
-		content["status"] = map[string]any{"plan": map[string]any{"pending": t.pending}, "tfplan": t.newJSONPlan()}
+		content["status"] = status{"tfplan": t.readable.content, "plan": status{}.with("pending", t.pending)}.with("lastPlannedRevision", c.revisionOf(t, t.planned))
 		if c.options.Cost != nil {
-			_, before, after := t.findChange()
-			content["cost"] = c.options.Cost(before, after)
+			content["cost"] = c.options.Cost(t.readable.before, t.readable.after)
 		}
 		body, err := json.Marshal(content)
 		if err != nil {
@@ -41,7 +58,7 @@ func (c *cluster) sendPlans(ctx context.Context) error {
 func (t *terraform) newJSONPlan() any {
 	action, before, after := t.findChange()
 	if t.drift != "" && action == "update" {
-		before = maps.Clone(before)
+		before = maps.Collect(maps.All(before))
 		before["changed by hand"] = t.drift
 	}
 	values := func(of map[string]string) any {
@@ -58,7 +75,7 @@ func (t *terraform) newJSONPlan() any {
 		}
 		return all
 	}
-	change := map[string]any{"actions": []string{action}, "before": values(before), "after": values(after)}
+	change := map[string]any{"actions": []string{cmp.Or(action, "no-op")}, "before": values(before), "after": values(after)}
 	return map[string]any{"format_version": "1.2", "resource_changes": []any{
 		map[string]any{"address": "module." + t.labels["fairlead.io/component"], "change": change},
 	}}

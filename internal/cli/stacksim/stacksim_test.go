@@ -339,6 +339,7 @@ func TestSendPlans(t *testing.T) {
 		"apiVersion": "infra.contrib.fluxcd.io/v1alpha2", "kind": "Terraform", "metadata": map[string]any{"namespace": "shop", "name": "db"},
 	}}
 	waits := &terraform{object: o, pending: "plan-1", plan: "a plan", want: module{inputs: map[string]string{"size": "3"}}}
+	waits.storeReadable()
 	c.terraforms[o.objectKey] = waits
 	for i, want := range []int{1, 2, 2} {
 		if err := c.sendPlans(t.Context()); err != nil || sent != want {

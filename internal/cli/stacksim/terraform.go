@@ -39,11 +39,12 @@ type terraform struct {
 	commit    string
 	requested string
 
-	plan  string
-	want  module
-	drift string // manual change, or ""
-	said  string // plan that was reported as waiting
-	told  string
+	plan     string
+	readable readablePlan
+	want     module
+	drift    string // manual change, or ""
+	said     string // plan that was reported as waiting
+	told     string
 
 	made      *module
 	isPartial bool
@@ -202,6 +203,7 @@ func (c *cluster) endPlan(t *terraform, now time.Time, read readsModule) error {
 	t.isDestroyPlan = t.begun.spec.Destroy
 	before := t.pending
 	t.pending, t.plan = "", t.describePlan()
+	t.storeReadable()
 	if t.plan == "" {
 		t.planCondition.set(now, "False", plannedNoChanges, "Plan no changes")
 		c.settle(t, now, "True", plannedNoChanges, "Plan no changes")

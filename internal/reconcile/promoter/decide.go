@@ -25,6 +25,9 @@ func decideLine(ctx context.Context, m *Promoter, all []*stageState, h promote.L
 	candidates := promote.CandidateCommits(h, stages)
 	verdicts := map[string]gate.Verdict{}
 	var mu sync.Mutex
+	for _, s := range all {
+		s.stages = all
+	}
 	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *stageState) {
 		to := candidates[s.spec.Name]
 		if to == "" {

@@ -91,7 +91,7 @@ func readCosts(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) e
 			said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
 			return commit != f.Commit && isProofRecorded(said, s.spec.Name), err
 		}
-		costs, err := findCosts(ctx, m, s, s.spec.Name, s.output, f.Commit, "", isVerified)
+		costs, err := findCosts(ctx, m, s, s.spec.Name, s.output, f.Commit, "", isVerified, nil)
 		f.Costs = costs
 		return err
 	}
@@ -113,7 +113,13 @@ func readCosts(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) e
 			}
 			return s.base.Repo.Contains(has, commit)
 		}
-		costs, err := findCosts(ctx, m, s, name, location, f.Commit, f.Lane, isPassed)
+		isHeld := func(version string) (bool, error) { return s.base.Repo.Contains(f.Commit, version) }
+		if slices.ContainsFunc(s.stages, func(p *stageState) bool {
+			return p.spec.Name == name && p.stage.Commit == f.Commit && p.facts.OutputCommit == head
+		}) {
+			isHeld = nil
+		}
+		costs, err := findCosts(ctx, m, s, name, location, f.Commit, f.Lane, isPassed, isHeld)
 		if err != nil {
 			return err
 		}
@@ -134,7 +140,7 @@ func readLaneCosts(ctx context.Context, s *stageState, version, name string, f *
 		isRecorded := isProofRecorded(said, s.spec.Name) || !deployedSince(said, laneContext(s.spec.Name, name), time.Time{}).IsZero()
 		return commit != version && isRecorded, err
 	}
-	costs, err := findCosts(ctx, m, s, s.spec.Name, s.output, version, name, isVerified)
+	costs, err := findCosts(ctx, m, s, s.spec.Name, s.output, version, name, isVerified, nil)
 	f.Costs = costs
 	return err
 }
@@ -158,7 +164,9 @@ const maxCostOutputs, maxPlansBefore = 100, 8
 
 // findCosts returns what components cost whose plans differ from those of the newest output before the commit for
 // whose base isBefore holds; nil if the output does not have the commit. For a lane, its stacks count, and its versions.
-func findCosts(ctx context.Context, m *Promoter, s *stageState, environment string, at outputLocation, commit, of string, isBefore func(commit string) (bool, error)) (*[]gate.PlannedCost, error) {
+// A commit that changes nothing has no output of its own: it has the newest one for whose base isHeld holds, or the head if
+// that is nil.
+func findCosts(ctx context.Context, m *Promoter, s *stageState, environment string, at outputLocation, commit, of string, isBefore, isHeld func(commit string) (bool, error)) (*[]gate.PlannedCost, error) {
 	versionOf := func(c lane.Composition) string { return c.Platform }
 	if of != "" {
 		commit = s.decider.history.Version(of, commit)
@@ -168,7 +176,7 @@ func findCosts(ctx context.Context, m *Promoter, s *stageState, environment stri
 	found, ok := s.memory.plansBefore[key]
 	if !ok {
 		var err error
-		found, err = findPlansBefore(m, at, environment, commit, versionOf, isBefore)
+		found, err = findPlansBefore(m, at, environment, commit, versionOf, isBefore, isHeld)
 		if err != nil {
 			return nil, fmt.Errorf("read the stacks in the outputs of %s: %w", environment, err)
 		}
@@ -281,45 +289,98 @@ func hasPlan(at outputLocation, commit, stack string, c stackfiles.ComponentSumm
 	}), err
 }
 
-func findPlansBefore(m *Promoter, at outputLocation, environment, commit string, versionOf func(lane.Composition) string, isBefore func(commit string) (bool, error)) (found plansBefore, err error) {
+func findPlansBefore(m *Promoter, at outputLocation, environment, commit string, versionOf func(lane.Composition) string, isBefore, isHeld func(string) (bool, error)) (found plansBefore, err error) {
 	repo := at.remote.Mirror()
 	outputs, err := repo.FirstParents(at.head, maxCostOutputs, func(string) bool { return false })
 	if err != nil {
 		return found, err
 	}
+	all, first, err := readVersions(m, at, environment, commit, outputs, versionOf, isHeld)
+	if first < 0 || err != nil {
+		return found, err
+	}
 	last := ""
-	for _, output := range outputs {
-		from, err := findOutputOrigin(m.options.Records, repo, output, at.folder, environment)
+	for i, output := range outputs[first:] {
+		from, err := all.read(output)
 		if err != nil {
 			return found, err
 		}
-		version := ""
-		if from.Platform != "" {
-			version = versionOf(from.Composition)
-		}
-		switch {
-		case version == "":
-		case version == commit:
-			var stacks []stackfiles.Summary
-			stacks, err = readStacks(repo, output, at.folder)
+		if i == 0 || from.version == commit {
+			stacks, err := readStacks(repo, output, at.folder)
+			if err != nil {
+				return found, err
+			}
 			found.add(stacks)
-		case found.known && version != last:
-			var isIt bool
-			isIt, err = isBefore(version)
-			if err == nil && !isIt && version != from.Platform {
-				isIt, err = isBefore(from.Platform)
+		}
+		if from.version != "" && from.version != commit && from.version != last {
+			isIt, err := isBefore(from.version)
+			if err == nil && !isIt && from.version != from.platform {
+				isIt, err = isBefore(from.platform)
+			}
+			if err != nil {
+				return found, err
 			}
 			if isIt {
 				found.before, err = readStacks(repo, output, at.folder)
 				return found, err
 			}
 		}
-		if err != nil {
-			return found, err
-		}
-		last = cmp.Or(version, last)
+		last = cmp.Or(from.version, last)
 	}
 	return found, nil
+}
+
+// outputVersion is what an output was made from; "" for what is unknown.
+type outputVersion struct{ version, platform string }
+
+// outputVersions reads each output once.
+type outputVersions struct {
+	known map[string]outputVersion
+	find  func(output string) (outputVersion, error)
+}
+
+func (v outputVersions) read(output string) (outputVersion, error) {
+	found, isKnown := v.known[output]
+	if isKnown {
+		return found, nil
+	}
+	found, err := v.find(output)
+	v.known[output] = found
+	return found, err
+}
+
+// readVersions returns what outputs, newest first, were made from, and the index of the newest that has a commit; -1 for none.
+func readVersions(m *Promoter, at outputLocation, environment, commit string, outputs []string, versionOf func(lane.Composition) string, isHeld func(string) (bool, error)) (all outputVersions, first int, err error) {
+	all = outputVersions{map[string]outputVersion{}, func(output string) (outputVersion, error) {
+		from, err := findOutputOrigin(m.options.Records, at.remote.Mirror(), output, at.folder, environment)
+		if err != nil || from.Platform == "" {
+			return outputVersion{}, err
+		}
+		return outputVersion{versionOf(from.Composition), from.Platform}, nil
+	}}
+	if isHeld == nil && len(outputs) > 0 {
+		return all, 0, nil
+	}
+	first = -1
+	for i, output := range outputs {
+		from, err := all.read(output)
+		if err != nil {
+			return all, -1, err
+		}
+		if from.version == commit {
+			return all, i, nil
+		}
+		if first < 0 && from.version != "" {
+			is, err := isHeld(from.platform)
+			if err != nil {
+				return all, -1, err
+			}
+			if is {
+				first = i
+			}
+		}
+	}
+	return all, first, nil
 }
 
 // add adds an output of the commit. The newest is added first.

@@ -70,6 +70,7 @@ type stageState struct {
 
 	enterGates, running, soaking gate.Set
 	candidate                    candidateCommits // of the commit that was asked about last
+	stages                       []*stageState    // all of the round
 }
 
 type outputLocation struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/clustermodule"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // The folders of parts: objects that run a root module, the root module, and the seal
@@ -138,7 +139,7 @@ func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) 
 	inputs, err := tfobject.DigestInputs(commit, terraform)
 	t.reportUnrendered(module, err)
 	terraform.Metadata.Annotations[tfobject.InputsAnnotation] = inputs
-	plan := tfobject.Plan{Component: p.Name, Auto: t.modules.Spec.AutoApprove, Versioned: fixed, ID: tfobject.PlanID(t.branch.Branch, commit), Inputs: inputs}
+	plan := tfobject.Plan{Component: p.Name, Auto: t.modules.Spec.AutoApprove, Versioned: fixed, ID: tfplan.PlanID(t.branch.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, t.approvals[p.Name], &t.problems)
 	terraform.Metadata.Annotations[pruneAnnotation] = pruneDisabled // not an input of the plan
 	meta.Annotations = keepUnpruned()

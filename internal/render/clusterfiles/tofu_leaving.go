@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // leavingPart is a removed part. tofu-controller destroys it after its dependants,
@@ -183,7 +184,7 @@ func (t *tofuRenderer) newDestruction(p *leavingPart, module string) *kubeobject
 	o.Metadata.Annotations[tfobject.InputsAnnotation] = inputs
 	plan := tfobject.Plan{
 		Component: p.name, Auto: t.modules.Spec.AutoApprove, Versioned: o.Metadata.Annotations[tfobject.UnversionedAnnotation] == "",
-		ID: tfobject.PlanID(p.source.Spec.Ref.Branch, commit), Inputs: inputs,
+		ID: tfplan.PlanID(p.source.Spec.Ref.Branch, commit), Inputs: inputs,
 	}
 	plan.SetApproval(&o, t.approvals[p.name], &t.problems)
 	return &o

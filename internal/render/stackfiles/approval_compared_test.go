@@ -142,7 +142,7 @@ func TestComparedMistakes(t *testing.T) {
 		t.Fatal(problems)
 	}
 	a := &approvals{T: t}
-	if auto := a.terraform(first, "auto"); auto.Spec.StoreReadablePlan != "human" || len(auto.Spec.Webhooks) > 0 {
+	if auto := a.terraform(first, "auto"); auto.Spec.StoreReadablePlan != "json" || len(auto.Spec.Webhooks) > 0 {
 		t.Errorf("plans that no person approves are compared: %+v", auto.Spec)
 	}
 	approval := func(files map[string]string, digest string) map[string]string {

@@ -318,7 +318,7 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	setKept(&t.Metadata, protected)
 	plan := tfobject.Plan{
 		Deleted: true, Component: c.name, Auto: auto, Versioned: t.Metadata.Annotations[tfobject.UnversionedAnnotation] == "",
-		ID: tfobject.PlanID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit), Inputs: inputs,
+		ID: tfplan.PlanID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit), Inputs: inputs,
 	}
 	plan.SetApproval(t, k.findApproval(s.Path(), c.name), &k.problems)
 	plan.WarnOfDestruction(problem.Pos{Layer: k.model.Environment}, "Environment/"+s.subject(), t, &k.problems)

@@ -178,7 +178,7 @@ func SummarizeTerraform(name string, t *kubeobject.Object[tfobject.Spec], source
 		Withheld: t.Metadata.Annotations[withheldAnnotation] != "", Compared: len(t.Spec.Webhooks) > 0, Digest: t.Metadata.Annotations[tfplan.DigestAnnotation],
 	}
 	if ref := source.Spec.Ref; ref != nil && len(ref.Commit) >= 10 {
-		one.Plan = tfobject.PlanID(ref.Branch, ref.Commit)
+		one.Plan = tfplan.PlanID(ref.Branch, ref.Commit)
 		one.Module = &ModuleSource{source.Spec.URL, ref.Branch, ref.Commit, strings.TrimPrefix(t.Spec.Path, "./")}
 	}
 	if t.Spec.Destroy {

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // InputsAnnotation is on a Terraform object, with the digest of all that its plan is made from.
@@ -87,7 +88,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	if len(c.Reads) > 0 {
 		terraform.Metadata.Annotations[readsAnnotation] = strings.Join(list.Convert(c.Reads, (*stack.Component).Path), " ")
 	}
-	plan := tfobject.Plan{Component: c.Name, Auto: c.AutoApprove, Versioned: module.Fixed, ID: tfobject.PlanID(r.settings.Modules.Branch, commit), Inputs: inputs}
+	plan := tfobject.Plan{Component: c.Name, Auto: c.AutoApprove, Versioned: module.Fixed, ID: tfplan.PlanID(r.settings.Modules.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, r.approvals[c], &r.problems)
 	plan.WarnOfDestruction(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), terraform, &r.problems)
 	r.unversioned = !plan.Versioned && !plan.Auto && !c.Destroyed && !c.Skipped && len(terraform.Spec.Webhooks) == 0 && !problems.Stops()
@@ -103,8 +104,11 @@ func (r *renderer) newTerraformSpec(c *stack.Component, modules, backend string)
 		BackendConfig:      &tfobject.BackendConfig{CustomConfiguration: backend},
 		ServiceAccountName: r.settings.Runner.ServiceAccount,
 	}
-	if r.settings.PlanWebhook != "" && !c.AutoApprove {
-		spec.StoreReadablePlan, spec.Webhooks = "json", tfobject.NewPlanWebhooks(r.settings.PlanWebhook)
+	if r.settings.PlanWebhook != "" {
+		spec.StoreReadablePlan = "json" // with AutoApprove, for its costs
+		if !c.AutoApprove {
+			spec.Webhooks = tfobject.NewPlanWebhooks(r.settings.PlanWebhook)
+		}
 	}
 	if len(c.Outputs) > 0 {
 		spec.Outputs = &tfobject.OutputsSecret{Name: c.OutputsSecret()}

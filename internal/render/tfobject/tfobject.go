@@ -185,6 +185,3 @@ func DigestInputs(commit string, o *kubeobject.Object[Spec]) (string, error) {
 	sum := sha256.Sum256(append([]byte(commit+"\n"), text...))
 	return hex.EncodeToString(sum[:8]), err
 }
-
-// PlanID returns tofu-controller's id of a plan at a commit of a branch.
-func PlanID(branch, commit string) string { return "plan-" + branch + "-" + commit[:10] }

@@ -38,12 +38,14 @@ type question struct {
 		Force             bool   `json:"force"`
 		PlanOnly          bool   `json:"planOnly"`
 		DestroyOnDeletion bool   `json:"destroyResourcesOnDeletion"`
+		Webhooks          []any  `json:"webhooks"`
 	} `json:"spec"`
 	Status struct {
 		Plan json.RawMessage `json:"tfplan"`
 		// The remaining fields are in the object itself, but not in the webhook's
 		// payload.
-		Observed int64 `json:"observedGeneration"`
+		Observed int64  `json:"observedGeneration"`
+		Planned  string `json:"lastPlannedRevision"` // as "BRANCH@sha1:COMMIT"
 		Pending  struct {
 			ID string `json:"pending"`
 		} `json:"plan"`
@@ -76,6 +78,20 @@ func readQuestion(text []byte) (question, error) {
 	return q, nil
 }
 
+// planID returns the id of the plan that waits, or, where none does, of the last one that was made.
+func (q question) planID() string {
+	branch, commit, isCommit := strings.Cut(q.Status.Planned, "@sha1:")
+	if q.Status.Pending.ID != "" || !isCommit || len(commit) < shortCommit {
+		return q.Status.Pending.ID
+	}
+	return PlanID(branch, commit)
+}
+
+// PlanID returns tofu-controller's id of a plan at a commit of a branch.
+func PlanID(branch, commit string) string { return "plan-" + branch + "-" + commit[:shortCommit] }
+
+const shortCommit = 10
+
 func (q question) isApproved() bool {
 	return q.Spec.ApprovePlan != "" && q.Spec.ApprovePlan != "disable"
 }
@@ -84,6 +100,8 @@ func (q question) answer() Answer {
 	approved := q.Metadata.Annotations[DigestAnnotation]
 	isDeleted := q.Spec.DestroyOnDeletion && q.Metadata.DeletionTimestamp != "" // deletion destroys regardless of approvePlan
 	switch {
+	case q.Spec.ApprovePlan == "auto" && !q.Spec.Force && len(q.Spec.Webhooks) == 0: // tofu-controller does not ask
+		return Answer{Passed: true, Reason: "the plans of the object are applied without approval"}
 	case q.Spec.Force || q.Spec.ApprovePlan == "auto":
 		return Answer{Reason: "the object is not as Fairlead has rendered it: it applies every plan"}
 	case isDeleted && !q.isApproved():

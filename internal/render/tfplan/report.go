@@ -37,7 +37,7 @@ func ReadReport(text []byte, costs *cost.Expression) (Report, error) {
 	}
 	return Report{
 		Namespace: q.Metadata.Namespace, Name: q.Metadata.Name, Annotations: q.Metadata.Annotations,
-		PlanID: q.Status.Pending.ID, Stale: q.Metadata.Generation != q.Status.Observed, Plan: p, Costs: of,
+		PlanID: q.planID(), Stale: q.Metadata.Generation != q.Status.Observed, Plan: p, Costs: of,
 	}, nil
 }
 

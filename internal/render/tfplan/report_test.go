@@ -28,6 +28,17 @@ func TestReadReport(t *testing.T) {
 			t.Errorf("%s: it begins with %q", name, first)
 		}
 	}
+	for status, want := range map[string]string{
+		`"lastPlannedRevision":"m@sha1:0123456789abcdef",`:                              "plan-m-0123456789",
+		`"plan":{"pending":"plan-x"},"lastPlannedRevision":"m@sha1:0123456789abcdef",`:  "plan-x",
+		`"plan":{"lastApplied":"plan-y"},"lastPlannedRevision":"m@sha1:0123456789abc",`: "plan-m-0123456789",
+		`"lastPlannedRevision":"m@sha1:012345678",`:                                     "",
+		`"lastPlannedRevision":"sha256:0123456789abcdef",`:                              "",
+	} {
+		if r, err := tfplan.ReadReport(edit(t, payload, `"status":{`, `"status":{`+status), nil); err != nil || r.PlanID != want {
+			t.Errorf("the plan of %s is %q (%v), and should be %q", status, r.PlanID, err, want)
+		}
+	}
 	for _, text := range []string{"", "{}", string(edit(t, payload, `"kind":"Terraform"`, `"kind":"Secret"`)), string(edit(t, payload, `"format_version":"1.2"`, `"format_version":"9"`))} {
 		if r, err := tfplan.ReadReport([]byte(text), nil); err == nil {
 			t.Errorf("%.40s: %+v", text, r)

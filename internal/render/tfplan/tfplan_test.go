@@ -196,6 +196,7 @@ func TestAnswerQuestion(t *testing.T) {
 		{"drift only", replace(plan, `"approvePlan":"disable"`), true, "the plan is not applied"},
 		{"plan only", replace(plan, plan+`,"planOnly":true`), true, "the plan is not applied"},
 		{"auto", replace(plan, `"approvePlan":"auto"`), false, "the object is not as Fairlead has rendered it"},
+		{"auto, which does not ask", string(edit(t, []byte(replace(plan, `"approvePlan":"auto"`)), `"webhooks":`, `"others":`)), true, "the plans of the object are applied without approval"},
 		{"forced", replace(plan, `"approvePlan":"","force":true`), false, "the object is not as Fairlead has rendered it"},
 		{"forced and plan only", replace(plan, `"planOnly":true,"force":true`), false, "the object is not as Fairlead has rendered it"},
 		{"deleted", deleted(replace(plan, `"approvePlan":""`)), false, "the object is deleted, and nobody has approved"},
