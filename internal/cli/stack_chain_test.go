@@ -55,7 +55,6 @@ type stackChain struct {
 	restart func() // has another daemon take the place of the first
 }
 
-// startStackChain runs a control plane whose environments take one blueprint.
 func startStackChain(t *testing.T) *stackChain {
 	t.Helper()
 	return startStacks(t, chainFiles, func(e string) map[string]string {
@@ -172,7 +171,6 @@ func (c *stackChain) restartOften() (stop func()) {
 	return func() { close(ended); running.Wait() }
 }
 
-// git runs git in the clone of the control plane.
 func (c *stackChain) git(args ...string) {
 	c.Helper()
 	if _, err := runGit(c.Context(), nil, append([]string{"-C", c.folder.path(demoClone)}, args...)...); err != nil {
@@ -203,7 +201,6 @@ func (c *stackChain) commit(branch, message string, files map[string]string) {
 	c.git("push", "--quiet", "origin", branch)
 }
 
-// await waits until the cluster of an environment reports something.
 func (c *stackChain) await(environment, what string) {
 	c.Helper()
 	limit := time.After(chainLimit)
@@ -231,7 +228,6 @@ func (c *stackChain) approve(environment string) {
 	c.approvePlan(environment, "shop/"+environment+"/queue")
 }
 
-// approvePlan does so for a component, "team/stack/component".
 func (c *stackChain) approvePlan(environment, component string) {
 	c.Helper()
 	c.approveInputs(environment, component)
@@ -252,7 +248,6 @@ func (c *stackChain) approveInputs(environment, component string) {
 	c.fairlead("approve-plan", environment, component, "--inputs", string(found[1]))
 }
 
-// fairlead runs a command with the settings of the daemon.
 func (c *stackChain) fairlead(args ...string) {
 	c.Helper()
 	var stdout, stderr bytes.Buffer
@@ -261,7 +256,6 @@ func (c *stackChain) fairlead(args ...string) {
 	}
 }
 
-// ask runs a command, and decodes its output.
 func (c *stackChain) ask(into any, args ...string) {
 	c.Helper()
 	var stdout, stderr bytes.Buffer
@@ -274,13 +268,11 @@ func (c *stackChain) ask(into any, args ...string) {
 	}
 }
 
-// module returns the files of the root module of an environment.
 func (c *stackChain) module(environment string) map[string]string {
 	c.Helper()
 	return c.files("fairlead-modules-" + environment)
 }
 
-// files returns the files of a branch of the GitOps repository.
 func (c *stackChain) files(branch string) map[string]string {
 	c.Helper()
 	repo, err := git.Open(c.folder.path("gitops.git"))
@@ -339,12 +331,10 @@ func TestStackChain(t *testing.T) {
 	}
 }
 
-// changeModule returns the files of the blueprint with another tag.
 func changeModule(tag string) map[string]string {
 	return map[string]string{"modules/queue/main.tf": chainFiles["modules/queue/main.tf"] + "output \"tag\" { value = \"" + tag + "\" }\n"}
 }
 
-// awaitModule waits until the root modules of an environment contain a text, or do not.
 func (c *stackChain) awaitModule(environment, text string, want bool) {
 	c.Helper()
 	c.poll(fmt.Sprintf("the root modules of %s have %q: %v", environment, text, want), func() bool {
@@ -356,7 +346,6 @@ func (c *stackChain) awaitModule(environment, text string, want bool) {
 	})
 }
 
-// poll waits until something is so.
 func (c *stackChain) poll(what string, isSo func() bool) {
 	c.Helper()
 	limit, next := time.After(chainLimit), time.NewTicker(200*time.Millisecond)

@@ -20,7 +20,6 @@ func costOfSize(before, after map[string]string) any {
 	return map[string]string{"currency": "EUR", "totalMonthlyCost": price(after), "pastTotalMonthlyCost": price(before)}
 }
 
-// setSize returns the blueprint with another size.
 func setSize(n string) map[string]string {
 	return map[string]string{"blueprints/shop.yaml": strings.Replace(chainFiles["blueprints/shop.yaml"], `value: "1"`, `value: "`+n+`"`, 1)}
 }

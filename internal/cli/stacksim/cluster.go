@@ -116,7 +116,6 @@ func (c *cluster) wrote(o *object) {
 	}
 }
 
-// every returns the first valid interval, bounded by Patience.
 func (c *cluster) every(names ...string) time.Duration {
 	every := 10 * time.Minute
 	for _, name := range names {

@@ -140,7 +140,6 @@ func (k *kustomization) fail(c *cluster, now time.Time, reason, message string) 
 	k.set(c, now, "False", reason, message)
 }
 
-// findUnready returns the first dependency that is not ready at the same commit, or "".
 func (c *cluster) findUnready(k *kustomization) string {
 	for _, d := range k.spec.DependsOn {
 		before := c.kustomizations[objectKey{"Kustomization", k.namespace, d.Name}]

@@ -87,7 +87,6 @@ func (o *object) component() string {
 
 func (o *object) isOfStack() bool { return o.labels["fairlead.io/component"] != "" }
 
-// commit returns the pinned commit, or a made-up one for the branch or tag.
 func (o *object) commit() string {
 	if o.spec.Ref.Commit != "" {
 		return o.spec.Ref.Commit

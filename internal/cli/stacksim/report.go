@@ -25,7 +25,6 @@ type reporter struct {
 
 func newReporter() reporter { return reporter{boot: rand.Text(), plans: map[string]string{}} }
 
-// report posts the state if it is new or due, then the plans, and then reports the events.
 func (c *cluster) report(ctx context.Context, now time.Time) error {
 	state, err := c.readState(now)
 	if err != nil {

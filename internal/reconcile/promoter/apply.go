@@ -90,7 +90,6 @@ func (m *Promoter) readClock() time.Time {
 	return m.options.Now()
 }
 
-// subjectOf returns the subject of a commit of the base; "" if it cannot be read.
 func (s *stageState) subjectOf(commit string) string {
 	info, err := s.base.Repo.Commit(commit)
 	if err != nil {

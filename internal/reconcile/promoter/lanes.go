@@ -62,7 +62,6 @@ func (m *Promoter) ExplainLanes(ctx context.Context, policy Policy, environments
 	return e.decide(ctx, all[i], enter)
 }
 
-// lanes returns the lanes of the Promotion; nil if there are none.
 func (o Policy) lanes() *model.Lanes { return DefinedLanes(o.base) }
 
 // DefinedLanes returns the lanes of the Promotion in a base; nil if there are none.
@@ -170,7 +169,6 @@ func HasLanesOf(b source.Branch, lanes model.Lanes) bool {
 	return b.Lanes == nil || lane.NewPartition(lanes).Defines(b.Lanes.Lanes, slices.Collect(maps.Keys(b.Lanes.Commits)))
 }
 
-// findHeldLane returns a held lane that a commit of the base would move in a stage; "" if there is none.
 func (e *laneDecider) findHeldLane(s *stageState, commit string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.laneHolds)) {
 		has := lane.Stage{Stage: s.stage, Lanes: s.lanes}.Has(name)

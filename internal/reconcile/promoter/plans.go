@@ -333,7 +333,6 @@ func findPlansBefore(m *Promoter, at outputLocation, environment, commit string,
 // outputVersion is what an output was made from; "" for what is unknown.
 type outputVersion struct{ version, platform string }
 
-// outputVersions reads each output once.
 type outputVersions struct {
 	known map[string]outputVersion
 	find  func(output string) (outputVersion, error)
@@ -349,7 +348,7 @@ func (v outputVersions) read(output string) (outputVersion, error) {
 	return found, err
 }
 
-// readVersions returns what outputs, newest first, were made from, and the index of the newest that has a commit; -1 for none.
+// readVersions returns the versions of outputs, and the index of the newest that has a commit; -1 for none.
 func readVersions(m *Promoter, at outputLocation, environment, commit string, outputs []string, versionOf func(lane.Composition) string, isHeld func(string) (bool, error)) (all outputVersions, first int, err error) {
 	all = outputVersions{map[string]outputVersion{}, func(output string) (outputVersion, error) {
 		from, err := findOutputOrigin(m.options.Records, at.remote.Mirror(), output, at.folder, environment)
@@ -383,7 +382,6 @@ func readVersions(m *Promoter, at outputLocation, environment, commit string, ou
 	return all, first, nil
 }
 
-// add adds an output of the commit. The newest is added first.
 func (p *plansBefore) add(stacks []stackfiles.Summary) {
 	if !p.known {
 		p.known, p.now, p.approved = true, stacks, map[string]bool{}

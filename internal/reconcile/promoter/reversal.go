@@ -30,7 +30,6 @@ type cachedReversal struct {
 	found      *Reversal
 }
 
-// findReversal returns the reversal that holds an environment; nil if there is none.
 func (m *Promoter) findReversal(base source.Base, branch source.Branch, environment string) (*Reversal, error) {
 	known := &m.memoryOf(environment).reversal
 	if known.read && known.head == branch.Head && known.base == base.Head {

@@ -97,7 +97,6 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 	return arrivals, err
 }
 
-// findNamedRelease returns the commit of a release; "" if there is no release of that name.
 func findNamedRelease(base source.Base, name string) (Releases, string, error) {
 	i := strings.LastIndexByte(name, '-')
 	if i < 0 {
