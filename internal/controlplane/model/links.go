@@ -208,8 +208,7 @@ type workloadTargets struct {
 	problems       problem.List
 }
 
-// makeTarget returns the deployment target that a workload asks for. Its labels are the
-// target's, then the workload's over them, then the two that Kalypso sets.
+// makeTarget gives a target its own labels, over them the workload's, then the two that Kalypso sets.
 func (w *workload) makeTarget(s *targetSpec, workspace string, problems *problem.List) *Target {
 	t := &Target{
 		Object: Object{

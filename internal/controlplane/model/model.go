@@ -153,9 +153,7 @@ type Template struct {
 	Ordered bool
 }
 
-// ConfigFile returns the name of the file that the template makes as the config
-// template of a cluster type. Kalypso knows the content type "sh" and makes .yaml of
-// all others; a template that calls toTfvars is none of Kalypso's.
+// ConfigFile returns the name of the config file. Kalypso knows the content type "sh", and makes .yaml of others.
 func (t *Template) ConfigFile() string {
 	switch {
 	case t.ContentType == "sh":
@@ -287,9 +285,8 @@ func (m *Model) OutputRepo() *GitOpsRepo {
 	return m.GitOpsRepos[0]
 }
 
-// WorkloadOf returns a function from the full names of deployment targets of the models
-// to the workloads that they belong to; "" for an unknown target. If several models know a
-// target, the last one counts.
+// WorkloadOf returns a function from full names of deployment targets to their workloads; "" if unknown. The
+// last model that knows a target counts.
 func WorkloadOf(models ...*Model) func(target string) string {
 	return func(target string) string {
 		for _, m := range slices.Backward(models) {
@@ -323,10 +320,8 @@ func findByName[T interface{ ObjectMeta() *Object }](sorted []T, name string) (f
 	return found
 }
 
-// Parse reads the layers and returns the model of environment env. The built-in
-// layer must be among the layers. With problems that stop the environment
-// ([problem.List.Stops]) the model holds what could be read, and serves only to
-// find more problems.
+// Parse returns the model of environment env. The built-in layer must be among the layers. With problems that
+// stop the environment, the model serves only to find more.
 func Parse(env string, layers ...Layer) (*Model, problem.List) {
 	return NewParser().Parse(env, layers...)
 }

@@ -138,6 +138,11 @@ func (g approvalGate) findApprovers(f Facts, counted []approver) *Approvers {
 	return a
 }
 
+// LacksApproval reports whether it waits for the approval of a person.
+func (v Verdict) LacksApproval() bool {
+	return v.Status == Wait && (v.Kind == KindApproval || slices.ContainsFunc(v.Parts, Verdict.LacksApproval))
+}
+
 // RefuseApprover returns why a person's approval would not count for a waiting verdict, or "".
 func (v Verdict) RefuseApprover(who Person) string {
 	for _, p := range v.Parts {

@@ -123,3 +123,32 @@ func TestWavesOfClusters(t *testing.T) {
 		t.Errorf("the record is %+v", r)
 	}
 }
+
+// TestWaveFreezeExcept: all waves of a commit that a freeze lets pass do, and nothing after them.
+func TestWaveFreezeExcept(t *testing.T) {
+	w := newWaveWorld(t, "direct")
+	freeze := func(more string) {
+		t.Helper()
+		w.commitNow("main", "freeze", map[string]string{".fairlead/freeze.yaml": own("Freeze", "fair", "{reason: the fair, environments: [dev]"+more+"}")})
+		w.settle()
+	}
+	freeze("")
+	commit := w.changeNow(1)
+	w.settle()
+	w.wantFolders("cloud=0 edge=0 field=0")
+	freeze(", except: [{commit: " + commit + ", reason: a fix}]")
+	w.wantFolders("cloud=1 edge=0 field=0")
+	w.ready("cloud")
+	w.settle()
+	w.d.pass(time.Hour)
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=1")
+	w.ready("field")
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
+	w.level("debug", "warning")
+	w.settle()
+	if w.hasPull() || w.written().Advance != nil {
+		t.Errorf("after the waves of the commit a change passes the freeze: %+v", w.written())
+	}
+}

@@ -769,12 +769,15 @@ func TestWaveGates(t *testing.T) {
 	for level := 1; level <= 2; level++ { // what was approved is another advance's then
 		w.names[w.changeNow(level)] = fmt.Sprint(level)
 		w.settle()
-		if reason := w.d.stage("dev").Waves[0].Reason; w.hasPull() || !strings.Contains(reason, "approval missing") {
-			t.Fatalf("canary is proposed before it is approved, or waits because of %q", reason)
+		if one := w.d.stage("dev").Waves[0]; w.hasPull() || !strings.Contains(one.Reason, "approval missing") || !one.LacksApproval {
+			t.Fatalf("canary is proposed before it is approved, or waits because of %q", one.Reason)
 		}
 		advances[w.d.stage("dev").Advance] = true
 		approve("canary")
 		w.open("dev")
+		if w.d.stage("dev").Waves[0].LacksApproval {
+			t.Error("an approved wave waits for an approval")
+		}
 	}
 	if len(advances) != 2 || advances[""] {
 		t.Errorf("the advances are %v", advances)

@@ -159,7 +159,11 @@ func reportWaves(s *stageState) (all []status.Wave) {
 	for i, members := range waves {
 		w := status.Wave{Name: members.Name, ClusterTypes: members.Folders, State: status.StageWaiting, Clusters: e.countClusters(members.Folders)}
 		isNext := e.Waves != nil && i == e.NextWave
+		if entry := s.memory.waveEntry; isNext && entry.advance == e.Advance && entry.wave == w.Name {
+			w.LacksApproval = entry.verdict.LacksApproval()
+		}
 		if v, merged := known.verdicts[w.Name]; merged {
+			w.LacksApproval = w.LacksApproval || v.LacksApproval()
 			p := known.progress[w.Name]
 			w.Merged, w.Ready, w.Failed, w.Clusters = p.merged, p.summary.Ready, p.summary.Failed, max(w.Clusters, p.summary.Sources)
 			switch v.Status {

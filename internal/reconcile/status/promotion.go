@@ -219,6 +219,8 @@ type Wave struct {
 	State  StageState `json:"state"`
 	Merged time.Time  `json:"merged,omitzero"`
 	Reason string     `json:"reason,omitempty"` // why it waits, failed or was skipped
+	// LacksApproval is set if its gates or its proof wait for the approval of a person.
+	LacksApproval bool `json:"lacksApproval,omitempty"`
 	// Clusters is the number of its clusters: those that cluster types announce, or that report, if these
 	// are more. Ready and Failed count reports.
 	Clusters int `json:"clusters"`

@@ -60,7 +60,7 @@ func (s Source) newInboxItem(n Need, r Reader) InboxItem {
 		if !r.May(lever, n.Environment) {
 			continue
 		}
-		if lever == "approve" {
+		if lever == "approve" && n.Wave == "" {
 			stage, _ := s.Snapshot.Chain.FindStage(n.Environment)
 			item.Done = stage.Next.Verdict.RefuseApprover(*r.Person)
 			if item.Done != "" {

@@ -1,12 +1,12 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -49,6 +49,9 @@ type Need struct {
 	Stack     string `json:"stack,omitempty"`
 	Component string `json:"component,omitempty"`
 	Inputs    string `json:"inputs,omitempty"`
+	// Wave is the one that waits for an approval, of the advance Advance; "" if it is about none.
+	Wave    string `json:"wave,omitempty"`
+	Advance string `json:"advance,omitempty"`
 }
 
 // Overview returns what needs a person, and where commits are.
@@ -91,6 +94,11 @@ func (s Source) findNeeds(all []Environment) []Need {
 		needs = append(needs, s.stackNeeds(tone)...)
 	}
 	for _, stage := range s.Snapshot.Chain.Stages {
+		for _, w := range stage.Waves {
+			if w.LacksApproval {
+				needs = append(needs, Need{State: State{Waiting, "waits"}, Environment: stage.Environment, Reason: cmp.Or(w.Reason, "wave "+w.Name+" waits for an approval"), Levers: []string{"approve"}, Wave: w.Name, Advance: stage.Advance})
+			}
+		}
 		for _, l := range stage.Lanes {
 			if l.Hold != "" && stage.Hold == "" { // where that holds the whole environment, it is a need that says so
 				needs = append(needs, Need{State: State{Stopped, string(status.StageHeld)}, Environment: stage.Environment, Reason: fmt.Sprintf("lane %s is held: %s", l.Name, l.Hold)})
@@ -129,17 +137,5 @@ func needState(own State, tone Tone) State {
 }
 
 func waitsForApproval(s status.Stage) bool {
-	return s.Next.State == promote.Waiting && hasMissingApproval(s.Next.Verdict)
-}
-
-func hasMissingApproval(v gate.Verdict) bool {
-	if v.Status != gate.Wait {
-		return false
-	}
-	for _, p := range v.Parts {
-		if hasMissingApproval(p) {
-			return true
-		}
-	}
-	return v.Kind == gate.KindApproval
+	return s.Next.State == promote.Waiting && s.Next.Verdict.LacksApproval()
 }

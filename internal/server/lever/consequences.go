@@ -28,7 +28,7 @@ func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
 		Lever: q.Lever, Environment: q.Environment, Fields: map[string][]string{}, Question: question(q), Effects: []string{}, NeedsReason: q.needsReason(),
 		Reason: q.Reason, Author: fmt.Sprintf("%s <%s>", who.Name, who.Email), Command: commandLine(q),
 	}
-	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope, "lane": q.Lane, "name": q.Name, "from": q.From, "to": q.To, "env": q.Environment, "stack": q.Stack, "component": q.Component, "inputs": q.Inputs, "digest": q.Digest} {
+	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope, "lane": q.Lane, "wave": q.Wave, "name": q.Name, "from": q.From, "to": q.To, "env": q.Environment, "stack": q.Stack, "component": q.Component, "inputs": q.Inputs, "digest": q.Digest} {
 		if value != "" {
 			l.Fields[name] = []string{value}
 		}
@@ -103,6 +103,9 @@ func commandLine(q Request) string {
 	}
 	if q.Lane != "" {
 		words = append(words, "--lane", text.QuoteShell(q.Lane))
+	}
+	if q.Wave != "" {
+		words = append(words, "--wave", text.QuoteShell(q.Wave))
 	}
 	if q.Scope != "" {
 		words = append(words, "--scope", q.Scope)
@@ -224,7 +227,7 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 			add("It was held because: %s", strings.TrimSpace(reason))
 		}
 	case Approve:
-		if stage.AsksNobody {
+		if stage.AsksNobody && q.Wave == "" {
 			add("No gate of %s asks for approvals, so this one changes nothing.", e)
 		}
 		for _, a := range p.Approvals {

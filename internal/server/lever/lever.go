@@ -92,6 +92,7 @@ type Request struct {
 	Commit string
 	Scope  string // of a hold or freeze
 	Lane   string // that the action is about alone; "" for the whole environment
+	Wave   string // that is approved, of the advance Commit; "" for none
 	Reason string
 	// Name is a freeze's name. Environments, From and To are for a new one: none means
 	// all, and "" means now or no end.
@@ -137,6 +138,8 @@ func (q Request) check() error {
 		return refuse("there is no such scope", "write output or promotion")
 	case q.Lane != "" && (!slices.Contains(Names(), q.Lever) || q.Scope != "" || len(q.Lane) > maxLane):
 		return refuse("the action cannot be about a lane", "leave out lane; "+strings.Join(Names(), ", ")+" can, without a scope")
+	case q.Wave != "" && (q.Lever != Approve || q.Lane != "" || len(q.Wave) > maxLane):
+		return refuse("the action cannot be about a wave", "leave out wave; "+Approve+" can, without a lane")
 	case len(q.Reason) > maxReason:
 		return refuse("the reason is too long", "write 1000 characters at most")
 	case q.isStack():
@@ -247,7 +250,7 @@ func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) 
 		return shown, err
 	}
 	switch {
-	case q.Lane != "": // the choices are whole commits
+	case q.Lane != "" || q.Wave != "": // the choices are whole commits
 	case q.Lever == Rollback:
 		o.addChoices(ctx, d, &shown)
 	case q.Commit == "" && shown.Refusal != "" && (q.Lever == Approve || q.Lever == Promote):
@@ -448,7 +451,7 @@ func (o *Operator) run(ctx context.Context, d *actions.Session, q Request) (acti
 		}
 		return d.Acknowledge(ctx, q.Environment, change, q.Reason)
 	case Approve:
-		return d.Approve(ctx, actions.Approval{Environment: q.Environment, Lane: q.Lane, Commit: q.Commit, Reason: q.Reason, Report: &chain})
+		return d.Approve(ctx, actions.Approval{Environment: q.Environment, Lane: q.Lane, Wave: q.Wave, Commit: q.Commit, Reason: q.Reason, Report: &chain})
 	case Promote:
 		return d.Promote(ctx, actions.Promotion{Environment: q.Environment, Lane: q.Lane, Commit: q.Commit, Reason: q.Reason, Force: q.Force, Report: &chain})
 	case Hold:

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"slices"
+
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -30,6 +32,8 @@ func (v environmentView) GroupParts() (all []clusterGroupView) {
 type waveView struct {
 	status.Wave
 	ReadyWidth, FailedWidth int
+	// Approve is the path of the action that approves it; "" for none.
+	Approve string
 }
 
 // WaveParts returns the waves of the running advance with their bars.
@@ -37,8 +41,13 @@ func (v environmentView) WaveParts() (all []waveView) {
 	if v.Stage == nil {
 		return nil
 	}
+	mayApprove := slices.ContainsFunc(v.Levers, func(l LeverLink) bool { return l.Lever == "approve" && (l.Allowed || l.Idle) })
 	for _, w := range v.Stage.Waves {
-		all = append(all, waveView{w, percentOf(w.Ready, w.Clusters), percentOf(w.Failed, w.Clusters)})
+		one := waveView{Wave: w, ReadyWidth: percentOf(w.Ready, w.Clusters), FailedWidth: percentOf(w.Failed, w.Clusters)}
+		if w.LacksApproval && mayApprove {
+			one.Approve = leverPath("approve", answer.Need{Environment: v.Stage.Environment, Wave: w.Name, Advance: v.Stage.Advance})
+		}
+		all = append(all, one)
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
@@ -34,7 +35,7 @@ type needActions struct {
 func newNeedActions(n answer.Need, may []LeverLink) needActions {
 	a := needActions{Need: n}
 	for _, name := range n.Levers {
-		i := slices.IndexFunc(may, func(l LeverLink) bool { return l.Lever == name && l.Allowed })
+		i := slices.IndexFunc(may, func(l LeverLink) bool { return l.Lever == name && (l.Allowed || l.Idle && n.Wave != "") })
 		if i >= 0 {
 			a.Levers = append(a.Levers, may[i])
 		}
@@ -52,6 +53,8 @@ func (a needActions) Commands() (all []string) {
 		switch {
 		case (name == "merge" || name == "reopen") && a.Need.Pull != nil && a.Need.Pull.URL == "": // without a page at a forge
 			all = append(all, fmt.Sprintf("fairlead pr %s %d", name, a.Need.Pull.Number))
+		case a.Need.Wave != "":
+			all = append(all, "fairlead approve "+a.Need.Environment+" --wave "+text.QuoteShell(a.Need.Wave)+" --reason TEXT")
 		case name == "approve" || name == "release" || name == "rollback":
 			all = append(all, "fairlead "+name+" "+a.Need.Environment+" --reason TEXT")
 		}

@@ -128,6 +128,8 @@ type LeverLink struct {
 	Lever   string
 	Allowed bool
 	Reason  string
+	// Idle means that it may be performed, and would do nothing.
+	Idle bool
 }
 
 // Title returns the name of the action on a button.

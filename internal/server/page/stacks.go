@@ -53,6 +53,9 @@ func leverPath(name string, n answer.Need) string {
 	if n.Component != "" {
 		values["stack"], values["component"], values["inputs"] = []string{n.Stack}, []string{n.Component}, []string{n.Inputs}
 	}
+	if n.Wave != "" {
+		values["wave"], values["commit"] = []string{n.Wave}, []string{n.Advance}
+	}
 	return "levers/" + name + "?" + values.Encode()
 }
 

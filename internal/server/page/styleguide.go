@@ -33,7 +33,7 @@ func newStyleGuideView() styleGuideView {
 	v := styleGuideView{
 		Missing: Missing{Error: `there is no environment "pord"`, List: "environments", Nearest: "prod", NearestPath: "environments/prod"},
 		Pager:   pager{Page: 2, Pages: 3, Newer: "styleguide", Later: "styleguide", First: 51, Last: 100, All: 1234, What: "workloads"},
-		Levers:  []LeverLink{{"approve", true, ""}, {"rollback", true, ""}, {"hold", false, "only group sre may hold in prod"}},
+		Levers:  []LeverLink{{Lever: "approve", Allowed: true}, {Lever: "rollback", Allowed: true}, {Lever: "hold", Reason: "only group sre may hold in prod"}},
 	}
 	words := map[answer.Tone]string{answer.Good: "verified", answer.Busy: "rolling out", answer.Waiting: "waits", answer.Unknown: "no report", answer.Stopped: "held", answer.Bad: "failed"}
 	before := []string(nil)

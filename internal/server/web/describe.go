@@ -224,7 +224,7 @@ func leverFields() []param {
 	return []param{
 		{name: "env", about: "The environment. Of a freeze, one of its environments."},
 		{name: "commit", about: "The commit to approve, to promote, to roll back to, or to except, or the change whose removals are approved; without it, the one that is next, was before, or waits."},
-		{name: "scope", about: "Of a hold, or a freeze: `output` or `promotion`."}, {name: "lane", about: "The lane of the environment that the action is about alone."}, {name: "name", about: "The name of a freeze."},
+		{name: "scope", about: "Of a hold, or a freeze: `output` or `promotion`."}, {name: "lane", about: "The lane of the environment that the action is about alone."}, {name: "wave", about: "The wave that is approved, of the advance that `commit` names, or of the running one."}, {name: "name", about: "The name of a freeze."},
 		{name: "from", about: "When a freeze begins: as `2026-12-24`, `2026-12-24T18:00:00+01:00`, `36h` or `7d`."}, {name: "to", about: "When it ends."},
 		{name: "stack", about: "Of an action on a stack: the stack, as `TEAM/STACK`."}, {name: "component", about: "The component whose plan is approved."},
 		{name: "inputs", about: "The digest of the inputs of the plan that was read."}, {name: "digest", about: "The digest of the plan that was read, where plans are compared before they are applied."},

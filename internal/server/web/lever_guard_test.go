@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -83,7 +84,7 @@ func TestLeversAreGuarded(t *testing.T) {
 	}
 }
 
-// TestLaneLevers: an action on one lane is shown with what follows and with its command, is done as it was seen, and one that cannot be
+// TestLaneLevers: an action on one lane, or wave, is shown with what follows and with its command, is done as it was seen, and one that cannot be
 // about a lane is refused.
 func TestLaneLevers(t *testing.T) {
 	server := gittest.ServeGit(t)
@@ -93,7 +94,7 @@ func TestLaneLevers(t *testing.T) {
 	for _, name := range []string{"dev", "stage"} {
 		work.Write(".environments/"+name+".yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nmetadata: {name: "+name+"}\nspec: {controlPlane: {repo: \""+server.URL("cp")+"\", branch: "+name+", path: .}}\n")
 	}
-	work.Write(".fairlead/promotion.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: fleet}\nspec: {lanes: {each: workloads/*}, environments: [{name: dev}, {name: stage, after: [dev]}]}\n")
+	work.Write(".fairlead/promotion.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: fleet}\nspec: {lanes: {each: workloads/*}, environments: [{name: dev, waves: [{name: canary, pick: {count: 1}, gates: [approval]}]}, {name: stage, after: [dev]}]}\n")
 	work.Write("workloads/shop.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: shop}\nspec: {deploymentTargets: []}\n")
 	work.Commit("first")
 	work.Push("main")
@@ -126,5 +127,18 @@ func TestLaneLevers(t *testing.T) {
 		if isHeld := files[".fairlead/holds/lane-shop.yaml"] != ""; w.Code != http.StatusSeeOther || isHeld != (c.lever == "hold") {
 			t.Errorf("%s: %d, held: %t\n%s", c.lever, w.Code, isHeld, w.Body)
 		}
+	}
+	if w := look("hold?env=dev&wave=canary"); w.Code != http.StatusBadRequest {
+		t.Errorf("a hold of a wave: %d %s", w.Code, w.Body)
+	}
+	if w := look("approve?env=dev&wave=rest&commit=3f2a9c1d04be"); !strings.Contains(w.Body.String(), "no wave rest of dev asks for approvals") {
+		t.Errorf("a wave without gates: %d %s", w.Code, w.Body)
+	}
+	seen := seenOf(t, h, "alice", "approve?env=dev&wave=canary&commit=3f2a9c1d04be")
+	form := url.Values{"env": {"dev"}, "wave": {"canary"}, "commit": {"3f2a9c1d04be"}, "seen": {seen}}
+	w := askPerson(h, "alice", "sre", http.MethodPost, "/levers/approve", "application/x-www-form-urlencoded", form.Encode())
+	files := fmt.Sprint(gittest.Files(t, server.Dir("cp"), gittest.Git(t, server.Dir("cp"), "rev-parse", "dev")))
+	if w.Code != http.StatusSeeOther || !strings.Contains(files, "commit: 3f2a9c1d04be") || !strings.Contains(files, "wave: canary") {
+		t.Errorf("the approval of a wave: %d %s\n%s", w.Code, w.Body, files)
 	}
 }

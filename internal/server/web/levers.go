@@ -39,6 +39,7 @@ type leverBody struct {
 	Typed     string `json:"typed,omitempty"`
 	Scope     string `json:"scope,omitempty"`
 	Lane      string `json:"lane,omitempty"`
+	Wave      string `json:"wave,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	Force     bool   `json:"force,omitempty"`
 	// Seen is what GET says in the field seen, or "force".
@@ -47,7 +48,7 @@ type leverBody struct {
 
 func (b leverBody) request(r *http.Request) lever.Request {
 	q := lever.Request{
-		Lever: r.PathValue("lever"), Environment: b.Environment, Commit: b.Commit, Scope: b.Scope, Lane: b.Lane, Reason: b.Reason, Force: b.Force, Address: r.RemoteAddr,
+		Lever: r.PathValue("lever"), Environment: b.Environment, Commit: b.Commit, Scope: b.Scope, Lane: b.Lane, Wave: b.Wave, Reason: b.Reason, Force: b.Force, Address: r.RemoteAddr,
 		Name: b.Name, Environments: b.Environments, From: b.From, To: b.To,
 		StackTarget: lever.StackTarget{Stack: b.Stack, Component: b.Component, Inputs: b.Inputs, Digest: b.Digest, Typed: b.Typed},
 	}
@@ -62,14 +63,14 @@ func (b leverBody) request(r *http.Request) lever.Request {
 
 func readLeverForm(values url.Values) leverBody {
 	return leverBody{
-		Environment: values.Get("env"), Commit: values.Get("commit"), Scope: values.Get("scope"), Lane: values.Get("lane"), Reason: values.Get("reason"),
+		Environment: values.Get("env"), Commit: values.Get("commit"), Scope: values.Get("scope"), Lane: values.Get("lane"), Wave: values.Get("wave"), Reason: values.Get("reason"),
 		Force: values.Get("force") == "true", Seen: values.Get("seen"), Name: values.Get("name"), From: page.ReadFormTime(values.Get("from")), To: page.ReadFormTime(values.Get("to")),
 		Environments: values["env"], Stack: values.Get("stack"), Component: values.Get("component"), Inputs: values.Get("inputs"), Digest: strings.TrimSpace(values.Get("digest")), Typed: strings.TrimSpace(values.Get("typed")),
 	}
 }
 
 // leverParameters are those that actions have.
-var leverParameters = []string{"env", "commit", "scope", "lane", "reason", "force", "seen", "name", "from", "to", "stack", "component", "inputs", "digest", "typed"}
+var leverParameters = []string{"env", "commit", "scope", "lane", "wave", "reason", "force", "seen", "name", "from", "to", "stack", "component", "inputs", "digest", "typed"}
 
 // checkParameters returns the refusal of a parameter that no action has: what was mistyped must not widen what is done.
 func checkParameters(values url.Values) error {

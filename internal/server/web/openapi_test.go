@@ -76,7 +76,7 @@ func withParts() *status.Store {
 	c.Commits[c.IndexCommit(c4)].Lanes, c.Commits[c.IndexCommit(c3)].Lanes = []string{"hello"}, []string{"shop"}
 	c.Stages[0].Advance, c.Stages[0].Waves = "3f2a9c1d04be", []status.Wave{
 		{Name: "canary", ClusterTypes: []string{"tiny"}, State: status.StageFailed, Merged: noon, Reason: "Kustomization apps failed on tiny-1", Clusters: 4, Ready: 3, Failed: 1},
-		{Name: "rest", ClusterTypes: []string{"small", "large"}, State: status.StageWaiting, Reason: "wave canary failed"},
+		{Name: "rest", ClusterTypes: []string{"small", "large"}, State: status.StageWaiting, Reason: "wave canary failed", LacksApproval: true},
 	}
 	store.SetPromotions(c)
 	return store

@@ -142,6 +142,15 @@ func TestWavesOfEnvironment(t *testing.T) {
 			t.Errorf("the page has no %q:\n%s", part, page)
 		}
 	}
+	h := New(Options{Store: withParts(), People: newPeople(newPlane(t), t.TempDir()), Now: func() time.Time { return noon }})
+	for _, address := range []string{"/environments/dev", "/waiting"} {
+		for groups, want := range map[string]bool{"sre": true, "none": false} {
+			body := askPerson(h, "alice", groups, http.MethodGet, address, "", "").Body.String()
+			if strings.Contains(body, `levers/approve?commit=3f2a9c1d04be&amp;env=dev&amp;wave=rest"`) != want {
+				t.Errorf("%s lets group %s approve the wave: %v, want %v\n%s", address, groups, !want, want, body)
+			}
+		}
+	}
 	text := plaintext.NewChainTable(withParts().Snapshot().Chain, noon).Below
 	want := "dev wave 1/2 canary: failed; tiny; 3 of 4 clusters ready, 1 failed: Kustomization apps failed on tiny-1\ndev wave 2/2 rest: waiting; small, large: wave canary failed\n"
 	if !strings.HasPrefix(text, want) {

@@ -274,7 +274,7 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 			v := p.Operator.AllowedIn(who, l, name)
 			link := page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason}
 			if idle := p.Operator.IdleReason(l, name); v.Allowed && idle != "" {
-				link.Allowed, link.Reason = false, idle
+				link.Allowed, link.Idle, link.Reason = false, true, idle
 			}
 			f.Levers[name] = append(f.Levers[name], link)
 		}
