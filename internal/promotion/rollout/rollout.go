@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -221,9 +222,25 @@ func (s *source) failureText() string {
 		failure += " on " + s.name
 	}
 	if s.worstReport.Message != "" {
-		failure += ": " + text.Shorten(text.OneLine(s.worstReport.Message), 200)
+		failure += ": " + text.Shorten(reduceHealth(text.OneLine(s.worstReport.Message)), 200)
 	}
 	return failure
+}
+
+// How Flux tells of a failed health check, with the objects that are not ready, their status of kstatus and a message.
+var (
+	healthCheck  = regexp.MustCompile(`^health check failed after \S+: (?:failed early due to stalled resources: |(timeout waiting for): )\[(.*?)\]?$`)
+	objectStatus = regexp.MustCompile(` status: '([^']*)'`)
+)
+
+// reduceHealth reduces the message of a failed health check to what failed and why: "GitRepository/flux-system/shop
+// (Failed): couldn't find remote ref". How long the check took differs each time. Other messages stay as they are.
+func reduceHealth(message string) string {
+	found := healthCheck.FindStringSubmatch(message)
+	if found == nil {
+		return message
+	}
+	return strings.TrimLeft(found[1]+" "+objectStatus.ReplaceAllString(found[2], " ($1)"), " ")
 }
 
 func (s *source) displayName() string {

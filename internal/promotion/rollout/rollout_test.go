@@ -52,6 +52,10 @@ func TestSummarize(t *testing.T) {
 		{"a phase that is not known", []Report{on("oslo", "", 5)}, Rule{}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
 		{"failed", []Report{on("oslo", Failed, 5).says("health check\n failed"), on("riga", Ready, 5)}, Rule{},
 			"failed: Kustomization/flux-system/apps failed on oslo: health check failed", time.Time{}},
+		{"a health check failed, and Flux says why", []Report{on("oslo", Failed, 5).says("health check failed after 2.029s: failed early due to stalled resources: [GitRepository/web/shop status: 'Failed': couldn't find remote ref \"refs/heads/mastre\", Job/web/seed status: 'Failed']")}, Rule{},
+			`failed: Kustomization/flux-system/apps failed on oslo: GitRepository/web/shop (Failed): couldn't find remote ref "refs/heads/mastre", Job/web/seed (Failed)`, time.Time{}},
+		{"a health check ran out of time, and its message is cut", []Report{on("oslo", Failed, 5).says("health check failed after 5m0s: timeout waiting for: [Deployment/web/shop status: 'InProgr…")}, Rule{},
+			"failed: Kustomization/flux-system/apps failed on oslo: timeout waiting for Deployment/web/shop status: 'InProgr…", time.Time{}},
 		{"failed and nothing said", []Report{on("e2e", Failed, 5).of("e2e")}, Rule{}, "failed: e2e failed", time.Time{}},
 
 		{"more are wanted", []Report{on("oslo", Ready, 5)}, Rule{MinClusters: 3}, "progressing: 1 of 3 clusters ready, 2 no report yet", time.Time{}},
