@@ -6,6 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -117,6 +118,64 @@ func listPlaces(s Source, stage status.Stage) (places []LanePlace) {
 		places = append(places, newLanePlace(s, stage, l))
 	}
 	return places
+}
+
+// TimelineTrack is a lane of the base over time, in an environment.
+type TimelineTrack struct {
+	LanePlace
+	Bars []TimelineBar `json:"bars"` // the oldest first
+}
+
+// maxTracks bounds the tracks of all environments; each may have one.
+const maxTracks = 60
+
+// listTracks returns the lanes that an environment has another commit of, or that wait or are held there: those first, and
+// at most a number of them.
+func listTracks(s Source, e Environment, t Timeline, most int) (tracks []TimelineTrack, left int) {
+	stage, _ := s.Snapshot.Chain.FindStage(e.Name)
+	for _, p := range listPlaces(s, stage) {
+		if p.State.Tone != Good || p.Commit != nil && p.Commit.ID != stage.Commit {
+			tracks = append(tracks, TimelineTrack{LanePlace: p})
+		}
+	}
+	slices.SortStableFunc(tracks, func(a, b TimelineTrack) int { return compareFlags(a.State.Tone != Good, b.State.Tone != Good) })
+	left = max(0, len(tracks)-most)
+	tracks = tracks[:len(tracks)-left]
+	for i := range tracks {
+		tracks[i].Bars = fitBars(listLaneBars(s, e, tracks[i].LanePlace), t.From, t.Now, minBars)
+		for j, b := range tracks[i].Bars {
+			tracks[i].Bars[j].Commit = *s.describeCommit(b.Commit.ID)
+		}
+	}
+	return tracks, left
+}
+
+// listLaneBars returns the commits that an environment had of a lane, the oldest first: by actions on the lane alone, and
+// with the whole base.
+func listLaneBars(s Source, e Environment, p LanePlace) (bars []TimelineBar) {
+	turns := s.listTurns(e)
+	for _, a := range s.Actions {
+		for _, l := range a.Lanes {
+			if a.Environment == e.Name && a.To == "" && l.Lane == p.Lane && l.Commit != "" && (a.Action == history.PromoteAction || a.Action == history.RollbackAction) {
+				turns = append(slices.Clip(turns), status.Turn{Commit: l.Commit, When: a.Time})
+			}
+		}
+	}
+	slices.SortStableFunc(turns, func(a, b status.Turn) int { return a.When.Compare(b.When) })
+	for _, turn := range turns {
+		last := len(bars) - 1
+		if last >= 0 && bars[last].Commit.ID == turn.Commit {
+			continue
+		}
+		if last >= 0 {
+			bars[last].To = turn.When
+		}
+		bars = append(bars, TimelineBar{Commit: *commitOf(turn.Commit), Commits: 1, State: State{Good, "had"}, From: turn.When})
+	}
+	if last := len(bars) - 1; last >= 0 && (p.State.Tone == Bad || p.State.Tone == Stopped) {
+		bars[last].State = p.State
+	}
+	return bars
 }
 
 func newLanePlace(s Source, stage status.Stage, l status.Lane) LanePlace {

@@ -36,6 +36,9 @@ type TimelineLane struct {
 	Bars        []TimelineBar `json:"bars"` // the oldest first
 	// Next is what it gets next; nil if nothing is on its way.
 	Next *TimelineNext `json:"next,omitempty"`
+	// Tracks are lanes of the base that are elsewhere than the environment; MoreTracks is how many are left out.
+	Tracks     []TimelineTrack `json:"tracks,omitempty"`
+	MoreTracks int             `json:"moreTracks"`
 }
 
 // TimelineBar is a commit in an environment, from a time to a time.
@@ -98,16 +101,16 @@ func (s Source) Timeline(cursor time.Time) Timeline {
 	all := s.listEnvironments()
 	t := Timeline{Cursor: cursor, Lanes: []TimelineLane{}, Marks: s.listMarks(all), Steps: []time.Time{}}
 	changes := s.listChanges(all, t.Marks)
-	if len(changes) == 0 { // nothing is known to have happened
-		return t
+	if len(changes) > 0 { // else nothing is known to have happened
+		t.setEnds(s.Now, changes, max(shownChanges, changesOfLane*len(all)))
 	}
-	t.setEnds(s.Now, changes, max(shownChanges, changesOfLane*len(all)))
 	room, merges := max(minBars, maxBars/max(1, len(all))), s.listMerges()
 	for _, e := range all {
 		lane := TimelineLane{Environment: e.Name, Bars: fitBars(s.listBars(e, merges[e.Name], t.From), t.From, t.Now, room), Next: s.findComing(e)}
 		for i, b := range lane.Bars {
 			lane.Bars[i].Commit = *s.describeCommit(b.Commit.ID)
 		}
+		lane.Tracks, lane.MoreTracks = listTracks(s, e, t, max(1, maxTracks/len(all)))
 		t.Lanes = append(t.Lanes, lane)
 	}
 	t.Marks = slices.DeleteFunc(t.Marks, func(m TimelineMark) bool { return m.Time.Before(t.From) })

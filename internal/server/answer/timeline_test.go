@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,30 @@ func TestTimelineLanes(t *testing.T) {
 				t.Errorf("it goes from %v by %v to %v", got.From, got.Now, got.To)
 			}
 		})
+	}
+}
+
+// TestTimelineTracks: a lane that is elsewhere than its environment, or waits, has a track of its own: with the commits that
+// it got with the whole base, and by itself.
+func TestTimelineTracks(t *testing.T) {
+	stage := stageAt("prod", nil, gotAt("a", 50))
+	stage.Since = ago(50)
+	stage.Lanes = []status.Lane{{Name: "alike", Commit: "a"}, {Name: "shop", Commit: "c"}, {Name: "till", Next: "b", Reason: "dev has not verified it"}, {Name: "held", Hold: "sale"}}
+	alone := func(lane, commit string, minutes int) history.Entry {
+		return history.Entry{Time: ago(minutes), Environment: "prod", Action: history.PromoteAction, Lanes: []history.LaneVersion{{Lane: "other", Commit: "x"}, {Lane: lane, Commit: commit}}}
+	}
+	s := Source{Now: timelineNoon, Actions: []history.Entry{alone("shop", "c", 10), alone("shop", "b", 30), alone("till", "", 20)},
+		Snapshot: status.Snapshot{Environments: []status.Environment{{Name: "prod", State: status.InSync}}, Chain: status.Chain{Head: "c", Stages: []status.Stage{stage}, Commits: lineOf("c", "b", "a")}}}
+	var got []string
+	for _, track := range s.Timeline(time.Time{}).Lanes[0].Tracks {
+		got = append(got, track.Lane+": "+describeLane(TimelineLane{Bars: track.Bars}))
+	}
+	want := []string{"till: a good had 50-", "held: a stopped held 50-", "shop: a good had 50-30; b good had 30-10; c good had 10-"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if tracks, left := listTracks(s, s.listEnvironments()[0], Timeline{Now: timelineNoon, From: ago(60)}, 1); len(tracks) != 1 || left != 2 {
+		t.Errorf("of one track that may be there are %d, and %d are left out", len(tracks), left)
 	}
 }
 

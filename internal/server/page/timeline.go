@@ -35,11 +35,20 @@ type rowView struct {
 	Bars  []spanView
 	Marks []markView
 	Next  *answer.TimelineNext
+	// Tracks are its lanes that are elsewhere.
+	Tracks     []trackView
+	MoreTracks int
 	// Own is the need whose reason is that of the environment; nil for none. Needs are the others.
 	Own   *needActions
 	Needs []needActions
 	// IsNeed reports whether it needs attention.
 	IsNeed bool
+}
+
+// trackView is a lane of the base in an environment.
+type trackView struct {
+	answer.TimelineTrack
+	Bars []spanView
 }
 
 // spanView is a bar: places are in percent.
@@ -80,7 +89,11 @@ func newChainView(t answer.Timeline, all []answer.Environment, needs []answer.Ne
 		row := rowView{Environment: e}
 		i := slices.IndexFunc(t.Lanes, func(l answer.TimelineLane) bool { return l.Environment == e.Name })
 		if i >= 0 {
-			row.Bars, row.Next = newBars(t, t.Lanes[i], hue), t.Lanes[i].Next
+			lane := t.Lanes[i]
+			row.Bars, row.Next, row.MoreTracks = newBars(t, lane, hue), lane.Next, lane.MoreTracks
+			for _, track := range lane.Tracks {
+				row.Tracks = append(row.Tracks, newTrackView(t, track, hue))
+			}
 		}
 		for _, m := range t.Marks {
 			if m.Environment == e.Name && (m.Action != history.PromoteAction || m.Forced) { // others are where a bar begins
@@ -107,6 +120,14 @@ func newChainView(t answer.Timeline, all []answer.Environment, needs []answer.Ne
 	return v, others
 }
 
+func newTrackView(t answer.Timeline, track answer.TimelineTrack, hue map[string]int) trackView {
+	as := answer.TimelineLane{Bars: track.Bars}
+	if track.Next != nil {
+		as.Next = &answer.TimelineNext{Commit: *track.Next, State: track.State}
+	}
+	return trackView{track, newBars(t, as, hue)}
+}
+
 // foldRows leaves out rows for which there is no room, and the long causes that a row above has.
 func (v *chainView) foldRows() {
 	urgent := 0
@@ -127,12 +148,16 @@ func (v *chainView) foldRows() {
 	}
 	v.Hidden = len(v.Rows) - len(shown)
 	v.Rows = shown
-	for i, row := range v.Rows {
+	for i := range v.Rows {
+		row := &v.Rows[i]
 		for _, above := range v.Rows[:i] {
 			_, cause, _ := strings.Cut(above.Reason, ": ") // after what is to be done
-			if len(cause) > maxRepeated && strings.Contains(row.Reason, cause) {
-				v.Rows[i].Reason = strings.Replace(row.Reason, cause, "see "+above.Name, 1)
-				break
+			if len(cause) <= maxRepeated {
+				continue
+			}
+			row.Reason = strings.Replace(row.Reason, cause, "see "+above.Name, 1)
+			for j := range row.Tracks {
+				row.Tracks[j].Reason = strings.Replace(row.Tracks[j].Reason, cause, "see "+above.Name, 1)
 			}
 		}
 	}
@@ -176,17 +201,23 @@ func formatPercent(part, all time.Duration) string {
 // findHues returns the color of each commit: the commits follow each other as the lanes have them.
 func findHues(lanes []answer.TimelineLane) map[string]int {
 	hue := map[string]int{}
+	add := func(commit string) {
+		if _, known := hue[commit]; !known {
+			hue[commit] = len(hue) % hues
+		}
+	}
 	for _, lane := range lanes {
 		for _, b := range lane.Bars {
-			if _, known := hue[b.Commit.ID]; !known {
-				hue[b.Commit.ID] = len(hue) % hues
-			}
+			add(b.Commit.ID)
 		}
 	}
 	for _, lane := range lanes {
 		if lane.Next != nil {
-			if _, known := hue[lane.Next.Commit.ID]; !known {
-				hue[lane.Next.Commit.ID] = len(hue) % hues
+			add(lane.Next.Commit.ID)
+		}
+		for _, track := range lane.Tracks {
+			for _, b := range track.Bars {
+				add(b.Commit.ID)
 			}
 		}
 	}

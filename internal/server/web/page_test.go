@@ -163,7 +163,7 @@ func TestWavesOfEnvironment(t *testing.T) {
 func TestLanesOfEnvironments(t *testing.T) {
 	h := open(withParts())
 	for address, parts := range map[string][]string{
-		"/":                   {`<th scope="row"><bdi>hello</bdi></th>`, "and 2 versions in all", "test has not verified it", "held", "the sale", `id="team-releases"`, "<bdi>till-1</bdi>", "<bdi>till-2</bdi>", "till-2 is not verified in test yet"},
+		"/":                   {`<strong><bdi>hello</bdi></strong>`, "and 2 versions in all", "test has not verified it", "held", "the sale", `id="team-releases"`, "<bdi>till-1</bdi>", "<bdi>till-2</bdi>", "till-2 is not verified in test yet"},
 		"/environments/stage": {`<strong><bdi>hello</bdi></strong>`, "and 2 versions in all", "test has not verified it", "the sale", "the till is full", `id="releases"`, "<bdi>till 1a2b3c4 -&gt; 4d5e6f7</bdi>"},
 		"/commits/" + c4:      {`id="lanes">Lanes: <bdi>hello</bdi>`, "lane hello waits: test has not verified it"},
 		"/commits/" + c3:      {"has it by its lanes"},
