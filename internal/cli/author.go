@@ -37,7 +37,6 @@ func commitAuthor(ctx context.Context, flag string) (git.Signature, error) {
 	return who, nil
 }
 
-// gitSetting returns "" for a missing setting or Git.
 func gitSetting(ctx context.Context, key string) string {
 	out, err := exec.CommandContext(ctx, "git", "config", "--get", key).Output()
 	if err != nil {

@@ -134,7 +134,6 @@ func (p provisionedCluster) clusterType() string {
 	return p.Binding.ClusterType
 }
 
-// countNodes returns a number or bounds.
 func (p provisionedCluster) countNodes(pools ...string) string {
 	fewest, most := 0, 0
 	for _, pool := range pools {

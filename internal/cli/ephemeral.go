@@ -213,7 +213,6 @@ func ephemeralRow(e ephemeral.Item, now time.Time) []any {
 	return row
 }
 
-// parseSelector parses a label selector that a flag has; "" selects everything.
 func parseSelector(flag, text string) (model.Selector, error) {
 	s, ok := model.ParseSelector(text)
 	if !ok {

@@ -47,7 +47,6 @@ func (in *input) findNearest(ctx context.Context, commit string) ([]string, erro
 	return names, nil
 }
 
-// chooseNearest returns "" for the base.
 func (in *input) chooseNearest(names []string) (string, error) {
 	switch {
 	case len(names) == 1:

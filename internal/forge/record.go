@@ -102,7 +102,6 @@ func (s *recordStore) nextRef(prefix string) (string, int, error) {
 	return prefix + strconv.Itoa(highest+1), highest + 1, nil
 }
 
-// documentNumber returns 0 if the reference has no number.
 func documentNumber(ref, prefix string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(ref, prefix))
 	if err != nil || n < 0 || strconv.Itoa(n) != strings.TrimPrefix(ref, prefix) {

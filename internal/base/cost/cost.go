@@ -82,7 +82,6 @@ func newChange(currency string, before, after int64) Change {
 	return Change{currency, formatAmount(before), formatAmount(after), formatAmount(after - before)}
 }
 
-// parseAmount returns a decimal in millionths.
 func parseAmount(written string) (int64, bool) {
 	parts := amount.FindStringSubmatch(written)
 	if parts == nil {

@@ -66,7 +66,6 @@ func (q *explainer) explainClusterFile(query, below string, m *clusters.Manifest
 	return f
 }
 
-// findUnitOfFile returns the cluster of a file, or nil for all.
 func findUnitOfFile(m *clusters.Manifest, name string) *clusters.Unit {
 	base := strings.TrimSuffix(path.Base(name), ".yaml")
 	if u := m.FindUnit(base); u != nil {

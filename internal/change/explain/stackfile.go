@@ -68,7 +68,6 @@ func resolveStackPath(m *model.Model, query string) (subject, error) {
 	return subject{}, queryErrorf("the stacks are "+strings.Join(names, ", "), "%s is not of a stack that environment %s describes", query, m.Environment)
 }
 
-// explainStackFile explains a file of a stack, or of component c if not nil.
 func (q *explainer) explainStackFile(query string, s *stack.Stack, c *stack.Component) *File {
 	f := &File{Path: query}
 	files, problems := stackfiles.Render(q.model)

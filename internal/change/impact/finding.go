@@ -141,7 +141,6 @@ func (c change) describeChange(names []replacement) detail {
 	return d
 }
 
-// describeValues omits the values of a Secret.
 func (c change) describeValues(plain func(string) string) string {
 	was, is := plain(scalarText(c.old)), plain(scalarText(c.new))
 	if c.kind == "Secret" {

@@ -232,7 +232,6 @@ func CountAssignments(t tree.Tree) int {
 
 func isClusterType(e tree.Entry) bool { return e.IsDir() && !strings.HasPrefix(e.Name, ".") }
 
-// workloadOf returns the target itself if its workload is unknown.
 func (o Options) workloadOf(target string) string {
 	if o.Workload == nil {
 		return target

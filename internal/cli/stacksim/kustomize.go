@@ -202,7 +202,6 @@ func (k *kustomization) timeout() time.Duration {
 	return time.Minute
 }
 
-// read merges duplicate objects.
 func (k *kustomization) read(folder tree.Tree) (map[objectKey]*object, error) {
 	if k.isRoot() {
 		return readRoot(folder, k.folder())

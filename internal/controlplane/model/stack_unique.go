@@ -76,7 +76,6 @@ func (s *Stack) unread() UnreadStacks {
 	return UnreadStacks{Pos: s.Pos, Team: team}
 }
 
-// unread returns the Team as one that cannot be read.
 func (t *Team) unread() UnreadStacks {
 	return UnreadStacks{Pos: t.Pos, Team: t.TeamName.Text, OfTeam: true}
 }

@@ -323,7 +323,6 @@ func (s pickSpec) parse(wave string, refuse func(hint, format string, args ...an
 	return p
 }
 
-// parseOrder reads the name of an order, or {label: n}.
 func parseOrder(n *yaml.Node, wave string, refuse func(hint, format string, args ...any), d *decoder) (order, label string) {
 	n = yamldoc.ResolveAlias(n)
 	switch {

@@ -17,7 +17,6 @@ type selector struct {
 	expressions    []*expression.Expression
 }
 
-// filterClusters returns the clusters that one of the predicates selects, all if there is none.
 func (o *Objects) filterClusters(predicates []predicate, clusters []*Cluster) ([]*Cluster, error) {
 	if len(predicates) == 0 {
 		return clusters, nil

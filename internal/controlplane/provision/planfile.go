@@ -110,7 +110,6 @@ func ParsePlan(text []byte) (Transition, error) {
 	return t, nil
 }
 
-// digestInLock returns the recorded digest; "" for no lock.
 func digestInLock(lock []byte) string {
 	_, rest, _ := bytes.Cut(lock, []byte("\n"+digestKey+": "))
 	digest, _, _ := bytes.Cut(rest, []byte("\n"))

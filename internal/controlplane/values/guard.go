@@ -48,7 +48,6 @@ type schemaGuard struct {
 	instructions, parts int
 }
 
-// checkSchema returns the reason to refuse a schema, or "".
 func (g *schemaGuard) checkSchema(document any) string {
 	*g = schemaGuard{root: document, patterns: map[string]*pattern.Pattern{}, data: map[uintptr]bool{}, refs: map[string]any{}}
 	for _, check := range []func() string{

@@ -59,7 +59,6 @@ func (p Person) marks() []string {
 	return all
 }
 
-// issuer is the issuer of the sign-in, or "".
 func (p Person) issuer() string {
 	issuer, _, _ := strings.Cut(p.Actor, "#")
 	return issuer

@@ -174,7 +174,6 @@ type outputComparison struct {
 	trees       map[string]*tree.Tree // by commit; nil for one that cannot be rendered
 }
 
-// render returns the output of a commit; nil if it cannot be rendered.
 func (o *outputComparison) render(ctx context.Context, commit string) *tree.Tree {
 	known, ok := o.trees[commit]
 	if ok || len(o.trees) >= maxCompared {

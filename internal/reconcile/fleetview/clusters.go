@@ -164,7 +164,6 @@ func newCluster(s ledger.Situation, of situations) Cluster {
 	return found
 }
 
-// findBase returns "" if unknown.
 func (of situations) findBase(revision string) string {
 	output, _ := of.wants.Outputs.Find(revision)
 	return of.wants.Bases[output.Revision]

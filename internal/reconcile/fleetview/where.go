@@ -229,7 +229,6 @@ type versionNames struct {
 	known map[[2]string]string // by object and revision
 }
 
-// find returns "" if unknown.
 func (n versionNames) find(ctx context.Context, object, revision string) (string, error) {
 	commit := ledger.ParseRevision(revision).Commit
 	if commit == "" {

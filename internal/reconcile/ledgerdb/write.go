@@ -239,7 +239,6 @@ func (w *batchWriter) writeStates(ctx context.Context, all []ledger.Saved) error
 	return err
 }
 
-// writeGone keeps the history.
 func (w *batchWriter) writeGone(ctx context.Context, all []ledger.Object, since time.Time) error {
 	var gone, ids rows
 	for _, o := range all {

@@ -180,7 +180,6 @@ func (s workflowStep) searchSince(said forge.CommitStatus) time.Time {
 
 var attemptPattern = regexp.MustCompile(`\((\d+)\)`)
 
-// parseAttempt returns the number of the attempt, and why it failed, or "".
 func parseAttempt(description string) (n int, failed string) {
 	n = 1
 	if m := attemptPattern.FindStringSubmatch(description); m != nil {

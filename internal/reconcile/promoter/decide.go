@@ -19,7 +19,6 @@ func (m *Promoter) decideStages(ctx context.Context, policy Policy, all []*stage
 	return decisions, m.decideLanes(ctx, policy, all, h, decisions)
 }
 
-// decideLine decides about one line for each stage.
 func decideLine(ctx context.Context, m *Promoter, all []*stageState, h promote.Line, lane string) ([]promote.Decision, error) {
 	stages := stagesOf(all)
 	candidates := promote.CandidateCommits(h, stages)

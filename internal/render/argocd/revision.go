@@ -48,7 +48,6 @@ func (t *translator) gitReferenceOf(s *source) *gitRef {
 	return &gitRef{Branch: r.Text}
 }
 
-// chartVersion returns "" for the latest version.
 func (t *translator) chartVersion(s *source) string {
 	r := s.TargetRevision
 	if r.Text == "" || r.Text == "*" {
@@ -84,7 +83,6 @@ var (
 	chartName   = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*(/[0-9A-Za-z][0-9A-Za-z._-]*)*$`)
 )
 
-// shownURL omits credentials.
 func (s *source) shownURL() string { return text.Shorten(text.CleanLine(s.RepoURL.Text), 100) }
 
 // isArtifact is false for charts of registries.

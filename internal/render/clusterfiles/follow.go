@@ -240,7 +240,6 @@ func (f *follower) reportUnread(before *previousManifest, err error) {
 		"%s of the output: %v", before.folder, err)
 }
 
-// renderAlone renders one manifest, in state if not nil.
 func (r *renderer) renderAlone(m *clusters.Manifest, state *provision.State) tree.Tree {
 	alone := newRenderer(r.model)
 	if state != nil {

@@ -43,7 +43,6 @@ func checkRelocated(m *model.Model, current *provision.State, previous tree.Tree
 	return problems
 }
 
-// findWritten returns the written manifest of a state, or nil.
 func findWritten(m *model.Model, current *provision.State) *model.InputManifest {
 	i := slices.IndexFunc(m.Clusters.Manifests, func(o *model.InputManifest) bool { return o.Path() == current.Path() })
 	if i < 0 {

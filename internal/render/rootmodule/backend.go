@@ -46,7 +46,6 @@ func (b backend) appendTo(body *hclwrite.Body) {
 	}
 }
 
-// text returns the backend block, alone.
 func (b backend) text() string {
 	f := hclwrite.NewEmptyFile()
 	b.appendTo(f.Body())

@@ -134,7 +134,6 @@ func readCall(body hcl.Body) (source string, fixed bool) {
 	return source, strings.HasPrefix(source, ".") || IsVersioned(&model.StackModule{Source: model.Text{Text: source}, Version: model.Text{Text: version}})
 }
 
-// constantAttribute returns the text of an attribute; "" if it is none.
 func constantAttribute(content *hcl.BodyContent, name string) string {
 	written := content.Attributes[name]
 	if written == nil {

@@ -41,7 +41,6 @@ func HasModule(files tree.Tree, folder string) bool {
 	return slices.ContainsFunc(files.Sub(folder).Entries(), func(e tree.Entry) bool { return !e.IsDir() && isModuleFile(e.Name) })
 }
 
-// parentFolder returns the folder of a file; "" for the root.
 func parentFolder(file string) string { return path.Dir("/" + file)[1:] }
 
 // ListRepositories returns the other repositories that the stacks of a model name, with those of more,

@@ -145,7 +145,6 @@ func compareJSON(a, b planKind) int {
 	return 1
 }
 
-// text returns the part of a plan that a ConfigMap, or a Secret, has.
 func (c planChunk) text(isSecret bool) (string, error) {
 	if !isSecret {
 		return c.Data[planKey], nil

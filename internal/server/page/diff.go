@@ -53,7 +53,6 @@ func nameOf(side string) string {
 	return name
 }
 
-// momentOf returns the moment of a side; "" for now.
 func momentOf(side string) string {
 	_, at, _ := strings.Cut(side, "@")
 	return at

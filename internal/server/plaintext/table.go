@@ -93,7 +93,6 @@ func FormatCell(value any) string {
 	return cell
 }
 
-// formatTabled returns one page of a list.
 func formatTabled(a answer.Tabled, f Facts, to *display.Stream) string {
 	columns, rows := a.Table()
 	total, page := a.Count()

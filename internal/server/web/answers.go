@@ -71,7 +71,6 @@ func (s *site) methodNotAllowed(methods []string) http.HandlerFunc {
 	}
 }
 
-// refuse answers with an error.
 func (s *site) refuse(code int, sentence, hint string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { s.writeJSON(w, r, code, errorAnswer{sentence, hint}) }
 }

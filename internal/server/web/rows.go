@@ -126,7 +126,6 @@ func (q request) text() string {
 	return text[:min(len(text), maxQuery)]
 }
 
-// key identifies the answer.
 func (q request) key() string {
 	if q.table {
 		return q.path + csvExtension + "?" + q.query.Encode()

@@ -52,6 +52,7 @@ var foreign = allowances{
 	"internal/reconcile/observe/event.go: ":                                  "Flux",
 	"internal/reconcile/observe/flux.go: fluxEvent.isTakenBack":              "Flux",
 	"internal/reconcile/observe/flux.go: fluxEvent.rolloutPhase":             "Flux",
+	"internal/promotion/rollout/rollout.go: ":                                "Flux",
 	"internal/reconcile/promoter/laneproof.go: laneProof.judge":              "Flux",
 	"internal/reconcile/preview/preview.go: Previewer.reportUnread":          "a Git server",
 	"internal/render/kustomize.go: ":                                         "a template, and YAML",
