@@ -122,8 +122,8 @@ func listPlaces(s Source, stage status.Stage) (places []LanePlace) {
 
 // TimelineTrack is a lane of the base over time, in an environment.
 type TimelineTrack struct {
-	LanePlace
-	Bars []TimelineBar `json:"bars"` // the oldest first
+	Place LanePlace     `json:"place"`
+	Bars  []TimelineBar `json:"bars"` // the oldest first
 }
 
 // maxTracks bounds the tracks of all environments; each may have one.
@@ -135,14 +135,14 @@ func listTracks(s Source, e Environment, t Timeline, most int) (tracks []Timelin
 	stage, _ := s.Snapshot.Chain.FindStage(e.Name)
 	for _, p := range listPlaces(s, stage) {
 		if p.State.Tone != Good || p.Commit != nil && p.Commit.ID != stage.Commit {
-			tracks = append(tracks, TimelineTrack{LanePlace: p})
+			tracks = append(tracks, TimelineTrack{Place: p})
 		}
 	}
-	slices.SortStableFunc(tracks, func(a, b TimelineTrack) int { return compareFlags(a.State.Tone != Good, b.State.Tone != Good) })
+	slices.SortStableFunc(tracks, func(a, b TimelineTrack) int { return compareFlags(a.Place.State.Tone != Good, b.Place.State.Tone != Good) })
 	left = max(0, len(tracks)-most)
 	tracks = tracks[:len(tracks)-left]
 	for i := range tracks {
-		tracks[i].Bars = fitBars(listLaneBars(s, e, tracks[i].LanePlace), t.From, t.Now, minBars)
+		tracks[i].Bars = fitBars(listLaneBars(s, e, tracks[i].Place), t.From, t.Now, minBars)
 		for j, b := range tracks[i].Bars {
 			tracks[i].Bars[j].Commit = *s.describeCommit(b.Commit.ID)
 		}

@@ -117,7 +117,7 @@ func TestTimelineTracks(t *testing.T) {
 		Snapshot: status.Snapshot{Environments: []status.Environment{{Name: "prod", State: status.InSync}}, Chain: status.Chain{Head: "c", Stages: []status.Stage{stage}, Commits: lineOf("c", "b", "a")}}}
 	var got []string
 	for _, track := range s.Timeline(time.Time{}).Lanes[0].Tracks {
-		got = append(got, track.Lane+": "+describeLane(TimelineLane{Bars: track.Bars}))
+		got = append(got, track.Place.Lane+": "+describeLane(TimelineLane{Bars: track.Bars}))
 	}
 	want := []string{"till: a good had 50-", "held: a stopped held 50-", "shop: a good had 50-30; b good had 30-10; c good had 10-"}
 	if !slices.Equal(got, want) {

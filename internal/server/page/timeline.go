@@ -47,7 +47,7 @@ type rowView struct {
 
 // trackView is a lane of the base in an environment.
 type trackView struct {
-	answer.TimelineTrack
+	answer.LanePlace
 	Bars []spanView
 }
 
@@ -122,10 +122,10 @@ func newChainView(t answer.Timeline, all []answer.Environment, needs []answer.Ne
 
 func newTrackView(t answer.Timeline, track answer.TimelineTrack, hue map[string]int) trackView {
 	as := answer.TimelineLane{Bars: track.Bars}
-	if track.Next != nil {
-		as.Next = &answer.TimelineNext{Commit: *track.Next, State: track.State}
+	if track.Place.Next != nil {
+		as.Next = &answer.TimelineNext{Commit: *track.Place.Next, State: track.Place.State}
 	}
-	return trackView{track, newBars(t, as, hue)}
+	return trackView{track.Place, newBars(t, as, hue)}
 }
 
 // foldRows leaves out rows for which there is no room, and the long causes that a row above has.
