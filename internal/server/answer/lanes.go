@@ -138,7 +138,9 @@ func listTracks(s Source, e Environment, t Timeline, most int) (tracks []Timelin
 			tracks = append(tracks, TimelineTrack{Place: p})
 		}
 	}
-	slices.SortStableFunc(tracks, func(a, b TimelineTrack) int { return compareFlags(a.Place.State.Tone != Good, b.Place.State.Tone != Good) })
+	slices.SortStableFunc(tracks, func(a, b TimelineTrack) int {
+		return compareFlags(a.Place.State.Tone != Good, b.Place.State.Tone != Good)
+	})
 	left = max(0, len(tracks)-most)
 	tracks = tracks[:len(tracks)-left]
 	for i := range tracks {
