@@ -4,6 +4,7 @@ go 1.26.8
 
 require (
 	code.gitea.io/sdk/gitea v0.25.1
+	github.com/Masterminds/semver/v3 v3.5.0
 	github.com/Masterminds/sprig v2.22.0+incompatible
 	github.com/ProtonMail/go-crypto v1.5.2
 	github.com/chromedp/cdproto v0.0.0-20260321001828-e3e3800016bc

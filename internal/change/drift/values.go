@@ -75,7 +75,6 @@ func filesOf(p values.Provenance, at leaf) []string {
 
 func fileOf(p problem.Pos) string { return p.Layer + "/" + p.File }
 
-// keysIn returns the keys of two mappings, sorted by text.
 func keysIn(a, b map[any]any) []any {
 	var all []any
 	for key := range a {

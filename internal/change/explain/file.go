@@ -203,7 +203,6 @@ func (q *explainer) registrationOf(t *model.Target) *model.Registration {
 	return q.model.Registrations[i]
 }
 
-// configReads returns configs with their keys, in merge order.
 func (q *explainer) configReads(i, j int) []Read {
 	keys := map[string][]string{}
 	for _, v := range q.explainValues(i, j) {

@@ -70,7 +70,6 @@ func (p stepPlaces) entities() [][]any {
 	return all
 }
 
-// fieldsOf returns the possible paths of a reason's field.
 func (p stepPlaces) fieldsOf(field string) [][]any {
 	field = strings.TrimPrefix(field, p.step.Subject.Pool+".")
 	switch field {

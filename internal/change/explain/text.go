@@ -91,7 +91,6 @@ func writeVerdicts(p *page, list []Verdict) {
 	p.writeRows(1, rows)
 }
 
-// writeValues writes all values, since most queries are about them.
 func writeValues(p *page, assigned bool, list []Value) {
 	title := "values that it would have"
 	if assigned {

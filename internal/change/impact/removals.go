@@ -311,7 +311,6 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 
 const mostListed = 3
 
-// listNames returns "a, b and c" or "12 workloads".
 func listNames(unit string, names []string) string {
 	if len(names) > mostListed {
 		return text.Count(len(names), unit)
@@ -319,7 +318,6 @@ func listNames(unit string, names []string) string {
 	return text.Join(list.Convert(names, printableText), " and ")
 }
 
-// countedNames returns "cluster types a and b".
 func countedNames(unit string, names []string) string {
 	switch {
 	case len(names) > mostListed:

@@ -89,7 +89,6 @@ func (s *signer) signFile(c tree.Change) {
 	}
 }
 
-// writeSurroundings writes what rules read outside of changed lines.
 func (s *signer) writeSurroundings(text []byte) {
 	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:"), []byte("destroy:"), []byte("destroyResourcesOnDeletion:")} {
 		for rest := text; ; {

@@ -266,7 +266,6 @@ func removedState(was stackfiles.ComponentSummary) ComponentState {
 	return ComponentUninstalled
 }
 
-// isLost reports whether a component is destroyed or removed undestroyed.
 func (s ComponentState) isLost() bool {
 	return s == ComponentDestroyed || s == ComponentApproved || s == ComponentOrphaned || s == ComponentUninstalled
 }

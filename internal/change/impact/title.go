@@ -252,7 +252,6 @@ func (p phrase) format(brevity int, show func(string) string) string {
 
 const maxObjects = 2
 
-// describeObjects returns "the image", "image and 3 values", "12 fields".
 func (p phrase) describeObjects() string {
 	if len(p.objects) > maxObjects {
 		fields := 0

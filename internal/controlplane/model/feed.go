@@ -11,19 +11,37 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// Feed says that the versions of an application are promoted: those of the branch that its registration reads.
+// Feed says that the versions of an application are promoted: the commits of the branch that its registration reads, or tags.
 type Feed struct {
 	Object
 	Workload string // the name of the registration
+	Tags     *Tags  // nil for the branch
 }
 
 type feedSpec struct {
-	Workload string `yaml:"workload" required:"true"`
+	Workload string       `yaml:"workload" required:"true"`
+	Git      feedGitSpec  `yaml:"git"`
+	Range    verbatimText `yaml:"range"`
+}
+
+type feedGitSpec struct {
+	Tags verbatimText `yaml:"tags"`
 }
 
 func readFeed(r *reader, n *yaml.Node, d *decoder) *Feed {
 	o, s, _ := readObject[feedSpec](r, n, "Feed", d)
-	return &Feed{o, s.Workload}
+	f := &Feed{Object: o, Workload: s.Workload}
+	switch {
+	case s.Git.Tags != "":
+		var err error
+		f.Tags, err = NewTags(string(s.Git.Tags), string(s.Range))
+		if err != nil {
+			d.problems.Addf(o.Pos, d.subject, `write them as in git: {tags: "v*"} and range: ">=1.4.0 <2"`, "%v", err)
+		}
+	case s.Range != "":
+		d.problems.Addf(o.Pos, d.subject, `write git: {tags: "v*"} too`, "spec.range selects among tags, and spec.git.tags names none")
+	}
+	return f
 }
 
 // ReleaseKind is the kind of a [Release]. The earlier name of [HoldRelease] is the same, without spec.lane.

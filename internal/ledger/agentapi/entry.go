@@ -73,7 +73,6 @@ func (e Entry) compare(other Entry) int {
 	return cmp.Or(cmp.Compare(e.Kind, other.Kind), cmp.Compare(e.Namespace, other.Namespace), cmp.Compare(e.Name, other.Name))
 }
 
-// canonical returns the line that the digest covers.
 func (e Entry) canonical() string {
 	e.Past = nil
 	e.Since = e.Since.UTC()

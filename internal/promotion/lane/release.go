@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
 // NewestVersion is what a feed offers for the next release of its lane.
 type NewestVersion struct {
 	Feed, Registration string
+	Version            string
 	Commit             string // "" if it is unknown
 	// Follows reports that Commit contains the commit of the last release.
 	Follows bool
@@ -42,7 +42,7 @@ func NextRelease(lane string, last *model.Release, found []NewestVersion) (next 
 			next.Versions[f.Feed] = old
 			rewritten = append(rewritten, f.Feed)
 		default:
-			next.Versions[f.Feed] = model.FeedVersion{Version: text.ShortCommit(f.Commit), Commit: f.Commit, Registration: f.Registration}
+			next.Versions[f.Feed] = model.FeedVersion{Version: f.Version, Commit: f.Commit, Registration: f.Registration}
 		}
 	}
 	if maps.Equal(next.Versions, had) {

@@ -42,6 +42,9 @@ func TestNextRelease(t *testing.T) {
 			map[string]model.FeedVersion{"cart": version("c1"), "till": version("a2")}, "shop-10", []string{"cart"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			for i, f := range test.found {
+				test.found[i].Version = f.Commit
+			}
 			next, rewritten := lane.NextRelease("shop", test.last, test.found)
 			if !slices.Equal(rewritten, test.rewritten) {
 				t.Errorf("rewritten are %q, want %q", rewritten, test.rewritten)

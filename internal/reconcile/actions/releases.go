@@ -265,9 +265,10 @@ func CutRelease(ctx context.Context, d *Session, c Cut) (Result, error) {
 	var names []string
 	for _, f := range feeds {
 		names = append(names, f.Name)
-		repo, commit, err := source.FindVersion(ctx, d.source, f)
-		if revision := c.Versions[f.Name]; err == nil && revision != "" {
-			commit, err = repo.Resolve(revision)
+		v, err := source.FindVersion(ctx, d.source, f)
+		if revision := c.Versions[f.Name]; v.Repo != nil && revision != "" {
+			v.Commit, err = v.Repo.Resolve(revision)
+			v.Name = f.NameVersion(v.Repo, revision, v.Commit)
 		}
 		if errors.Is(err, git.ErrNoRevision) && c.Versions[f.Name] != "" {
 			return Result{}, problem.Refusef("check the name, and that it was pushed", "%s has no revision %s", giturl.Redact(f.Registration.Workload.Repo), c.Versions[f.Name])
@@ -275,12 +276,12 @@ func CutRelease(ctx context.Context, d *Session, c Cut) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("read the version of %s: %w", f.Name, err)
 		}
-		if skip := model.FindSkip(base.Progress.Skips, f.Name, commit); skip != nil && c.Versions[f.Name] != "" {
-			return Result{}, problem.Refusef(fmt.Sprintf("fairlead versions skip %s=%s --undo ends that", f.Name, c.Versions[f.Name]), "%s %s is skipped: %s", f.Name, text.ShortCommit(commit), skip.Reason)
+		if skip := model.FindSkip(base.Progress.Skips, f.Name, v.Commit); skip != nil && c.Versions[f.Name] != "" {
+			return Result{}, problem.Refusef(fmt.Sprintf("fairlead versions skip %s=%s --undo ends that", f.Name, c.Versions[f.Name]), "%s %s is skipped: %s", f.Name, v.Name, skip.Reason)
 		} else if skip != nil {
-			commit = ""
+			v.Commit = ""
 		}
-		found = append(found, lane.NewestVersion{Feed: f.Name, Registration: f.Registration.Name, Commit: commit, Follows: true})
+		found = append(found, lane.NewestVersion{Feed: f.Name, Registration: f.Registration.Name, Version: v.Name, Commit: v.Commit, Follows: true})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Versions)) {
 		if !slices.Contains(names, name) {

@@ -21,7 +21,7 @@ import (
 )
 
 // findFeed returns a feed, and the commit of a revision of its repository, or of a release that has it.
-func findFeed(ctx context.Context, d *Session, base source.Base, name, revision string) (f source.FeedSource, commit string, err error) {
+func findFeed(ctx context.Context, d *Session, base source.Base, name, revision string) (f source.FeedSource, v model.FeedVersion, err error) {
 	names := list.Convert(base.Feeds, func(f source.FeedSource) string { return f.Name })
 	i := slices.Index(names, name)
 	if i < 0 {
@@ -29,46 +29,49 @@ func findFeed(ctx context.Context, d *Session, base source.Base, name, revision 
 		if len(names) > 0 {
 			hint = cmp.Or(problem.DidYouMean(name, names), "fairlead versions lists them")
 		}
-		return f, "", problem.Refusef(hint, "there is no feed %s", name)
+		return f, v, problem.Refusef(hint, "there is no feed %s", name)
 	}
 	f = base.Feeds[i]
 	if revision == "" {
-		return f, "", nil
+		return f, v, nil
 	}
 	if known, _, err := promoter.FindReleases(base, f.Lane); err == nil {
 		for _, release := range known.Line.Commits() {
-			if known.Name(release) == revision {
-				return f, known.Find(release).Versions[name].Commit, nil
+			if known.Name(release) != revision {
+				continue
 			}
+			v, has := known.Find(release).Versions[name]
+			if has {
+				return f, v, nil
+			}
+			return f, v, problem.Refusef("name a revision of its repository", "%s has no version of %s", revision, name)
 		}
 	}
-	repo, _, err := source.FindVersion(ctx, d.source, f)
-	if err != nil {
-		return f, "", fmt.Errorf("read the versions of %s: %w", name, err)
+	offered, err := source.FindVersion(ctx, d.source, f)
+	if offered.Repo == nil {
+		return f, v, fmt.Errorf("read the versions of %s: %w", name, err)
 	}
-	commit, err = repo.Resolve(revision)
+	commit, err := offered.Repo.Resolve(revision)
+	v = model.FeedVersion{Version: f.NameVersion(offered.Repo, revision, commit), Commit: commit, Registration: f.Registration.Name}
 	if errors.Is(err, git.ErrNoRevision) {
 		err = problem.Refusef("check the name, and that it was pushed", "%s has no revision %s, and lane %s no such release", giturl.Redact(f.Registration.Workload.Repo), revision, f.Lane)
 	}
-	return f, commit, err
+	return f, v, err
 }
 
 // PinVersion keeps a version of a feed in an environment, whatever releases it gets.
 func PinVersion(ctx context.Context, d *Session, environment, feed, revision, reason string) (Result, error) {
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
-		f, commit, err := findFeed(ctx, d, v.base, feed, revision)
+		f, version, err := findFeed(ctx, d, v.base, feed, revision)
 		if err != nil {
 			return change{}, err
 		}
 		c := change{
-			action: pinVersion, environment: environment, part: feed, reason: reason, workloads: map[string]string{f.Registration.Name: commit},
-			title:   fmt.Sprintf("Pin %s in %s to %s", feed, environment, text.ShortCommit(commit)),
-			summary: fmt.Sprintf("%s stays at %s in %s until fairlead versions unpin %[3]s %[1]s", feed, text.ShortCommit(commit), environment),
+			action: pinVersion, environment: environment, part: feed, reason: reason, workloads: map[string]string{f.Registration.Name: version.Commit},
+			title:   fmt.Sprintf("Pin %s in %s to %s", feed, environment, version.Version),
+			summary: fmt.Sprintf("%s stays at %s in %s until fairlead versions unpin %[3]s %[1]s", feed, version.Version, environment),
 		}
-		content, err := model.EncodePin(model.Pin{
-			Object: model.Object{Name: feed}, Reason: reason,
-			FeedVersion: model.FeedVersion{Version: text.ShortCommit(commit), Commit: commit, Registration: f.Registration.Name},
-		})
+		content, err := model.EncodePin(model.Pin{Object: model.Object{Name: feed}, Reason: reason, FeedVersion: version})
 		c.files = map[string][]byte{model.PinFile(v.branch.Folder, feed): content}
 		return c, err
 	})
@@ -104,11 +107,11 @@ func skipFile(feed, commit string) string {
 // SkipVersion keeps a version of a feed from being released, and releases with it from being promoted. undo ends that.
 func SkipVersion(ctx context.Context, d *Session, feed, revision, reason string, undo bool) (Result, error) {
 	return d.perform(ctx, "", func(v snapshot) (change, error) {
-		_, commit, err := findFeed(ctx, d, v.base, feed, revision)
+		_, version, err := findFeed(ctx, d, v.base, feed, revision)
 		if err != nil {
 			return change{}, err
 		}
-		what := feed + " " + text.ShortCommit(commit)
+		commit, what := version.Commit, feed+" "+version.Version
 		c := change{action: skipVersion, name: feed, reason: reason, title: "Skip " + what, summary: what + " goes no further: releases that have it are not promoted"}
 		known := model.FindSkip(v.base.Progress.Skips, feed, commit)
 		switch {
@@ -169,11 +172,11 @@ func ListVersions(ctx context.Context, d *Session) ([]FeedVersions, error) {
 	all := []FeedVersions{}
 	for _, f := range base.Feeds {
 		v := FeedVersions{Feed: f.Name, Lane: f.Lane}
-		_, newest, err := source.FindVersion(ctx, d.source, f)
+		newest, err := source.FindVersion(ctx, d.source, f)
 		if err != nil {
 			v.Unread = err.Error()
 		} else {
-			v.Newest = text.ShortCommit(newest)
+			v.Newest = newest.Name
 		}
 		known, _, err := promoter.FindReleases(base, f.Lane)
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// checkRepository checks reading and, where needed, pushing.
 func (d *examination) checkRepository(ctx context.Context, r *repository) {
 	remote, err := d.mirrors.Remote(r.url)
 	if err != nil {

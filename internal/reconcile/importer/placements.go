@@ -141,7 +141,6 @@ func (d *Desk) importPlacements(ctx context.Context, m *model.Model, environment
 	return d.propose(ctx, remote, p)
 }
 
-// followedPlacements returns the Placements whose PlacementDecisions policies follow, as keys.
 func followedPlacements(m *model.Model) map[string]bool {
 	all := map[string]bool{}
 	for _, p := range m.Policies {

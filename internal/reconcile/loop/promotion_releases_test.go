@@ -337,6 +337,59 @@ func TestReleasesVerified(t *testing.T) {
 	}
 }
 
+// TestReleasesTagged: a feed of tags releases the newest version within its range, and no push to the branch; a tag that was moved and
+// an older one are no versions.
+func TestReleasesTagged(t *testing.T) {
+	r := newReleasesWorld(t, strings.Replace(feedOfTill, "workload: till", `workload: till, git: {tags: "v*"}, range: "<9"`, 1))
+	all := []string{"dev", "stage", "prod"}
+	tag := func(names ...string) {
+		for _, name := range names {
+			gittest.Git(t, r.server.Dir("till"), "tag", "--force", name, "main")
+		}
+	}
+	r.run(all...)
+	r.want("dev=v1 stage=v1 prod=v1")
+	if problems := r.store.Snapshot().Chain.Problems; len(problems) != 1 || problems[0].Subject != "Feed/till" {
+		t.Errorf("the problems are %v", problems)
+	}
+	tag("v1.9.0")
+	r.push("v2")
+	r.run(all...)
+	r.want("dev=v1/1 stage=v1/1 prod=v1/1")
+	tag("v1.10.0", "v9.0.0", "v1.11.0-rc.1", "later")
+	r.run()
+	r.want("dev=v2/2 stage=v1/1 prod=v1/1")
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v2/2")
+	if prod, _ := r.stage("prod").FindRelease("till"); !slices.Equal(prod.Versions, []string{"till v1.10.0"}) {
+		t.Errorf("prod is %+v", prod)
+	}
+	r.push("v3")
+	tag("v1.8.0")
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v2/2")
+	tag("v1.10.0")
+	r.run(all...)
+	r.want("dev=v2/2 stage=v2/2 prod=v2/2")
+	if problems := r.store.Snapshot().Chain.Problems; len(problems) != 1 || problems[0].Subject != "Feed/till" {
+		t.Errorf("the problems are %v", problems)
+	}
+	tag("v1.12.0")
+	r.run(all...)
+	r.want("dev=v3/3 stage=v3/3 prod=v3/3")
+	before := r.heads()
+	asked := len(r.server.Requests("till"))
+	for range 20 {
+		r.pass(time.Minute)
+	}
+	if after := r.heads(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("nothing is new, and the branches went from %v to %v", before, after)
+	}
+	if n := len(r.server.Requests("till")) - asked; n > 21 {
+		t.Errorf("20 rounds made %d requests", n)
+	}
+}
+
 // TestReleasesKilled: whenever the process dies while a version comes, and while it moves on, the next one comes to the same end;
 // and so do two at once.
 func TestReleasesKilled(t *testing.T) {

@@ -261,7 +261,12 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 	next = l.ReplaceSkipped(next, base.Progress.Skips)
 	for _, name := range rewritten {
 		f := of[name]
-		problems.Warnf(f.Pos, f.Subject(), fmt.Sprintf("fairlead versions cut %s takes it", text.QuoteShell(l.Lane)), "branch %s was rewritten: it no longer contains %s, so that no release is made of it", f.Registration.Workload.Branch, last.Versions[name].Version)
+		hint := fmt.Sprintf("fairlead versions cut %s takes it", text.QuoteShell(l.Lane))
+		if f.Tags != nil {
+			problems.Warnf(f.Pos, f.Subject(), hint, "the newest tag does not follow %s: it was moved, or is on another branch, so that no release is made of it", last.Versions[name].Version)
+			continue
+		}
+		problems.Warnf(f.Pos, f.Subject(), hint, "branch %s was rewritten: it no longer contains %s, so that no release is made of it", f.Registration.Workload.Branch, last.Versions[name].Version)
 	}
 	if next == nil || !m.mayWrite() {
 		return false, problems, nil
@@ -277,29 +282,42 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 	return err == nil, problems, err
 }
 
-// findNewest returns what a feed offers. Commits that change nothing in the folder of the registration are no versions.
+// findNewest returns what a feed offers. Commits of a branch that change nothing in the folder of the registration are no versions.
 func findNewest(ctx context.Context, m *Promoter, f source.FeedSource, last *model.Release) (lane.NewestVersion, time.Time, error) {
 	newest := lane.NewestVersion{Feed: f.Name, Registration: f.Registration.Name}
-	repo, head, err := source.FindVersion(ctx, m.source, f)
+	v, err := source.FindVersion(ctx, m.source, f)
 	if err != nil {
 		return newest, time.Time{}, err
 	}
-	info, err := repo.Commit(head)
+	info, err := v.Repo.Commit(v.Commit)
 	if err != nil {
 		return newest, time.Time{}, err
 	}
-	newest.Commit = head
-	if last == nil || last.Versions[f.Name].Commit == "" || last.Versions[f.Name].Commit == head {
+	newest.Version, newest.Commit = v.Name, v.Commit
+	var had model.FeedVersion
+	if last != nil {
+		had = last.Versions[f.Name]
+	}
+	if had.Commit == "" || had.Commit == v.Commit {
 		return newest, info.When, nil
 	}
-	had := last.Versions[f.Name].Commit
-	newest.Follows, err = repo.Contains(head, had)
+	if f.Tags != nil {
+		if isNewer, known := f.Tags.IsNewer(v.Name, had.Version); known {
+			newest.Follows, newest.Unchanged = v.Name != had.Version, !isNewer
+			return newest, info.When, nil
+		}
+	}
+	newest.Follows, err = v.Repo.Contains(v.Commit, had.Commit)
+	if err == nil && f.Tags != nil && !newest.Follows { // the branch was released until now, and may be ahead of the tag
+		newest.Unchanged, err = v.Repo.Contains(had.Commit, v.Commit)
+		newest.Follows = newest.Unchanged
+	}
 	if errors.Is(err, git.ErrNoRevision) {
 		return newest, info.When, nil
 	}
-	if err == nil && newest.Follows {
+	if err == nil && newest.Follows && f.Tags == nil {
 		folder := path.Clean("/" + f.Registration.Workload.Path)[1:]
-		newest.Unchanged, err = hasSameFolder(repo, had, head, folder)
+		newest.Unchanged, err = hasSameFolder(v.Repo, had.Commit, v.Commit, folder)
 	}
 	if err != nil {
 		newest.Commit = ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -217,13 +218,47 @@ func ListRegistrations(s *Source) ([]*model.Registration, error) {
 	return scanRegistrations(s, files), err
 }
 
-// FindVersion returns the repository that a feed's versions are commits of, and the newest one.
-func FindVersion(ctx context.Context, s *Source, f FeedSource) (*git.Repository, string, error) {
+// FeedVersion is a version that a feed offers, and the repository that has it.
+type FeedVersion struct {
+	Repo         *git.Repository
+	Name, Commit string
+}
+
+// FindVersion returns the newest version of a feed.
+func FindVersion(ctx context.Context, s *Source, f FeedSource) (FeedVersion, error) {
 	of := f.Registration.Workload
 	repo, err := s.repositories.openRepository(ctx, of.Repo, false)
+	v := FeedVersion{Repo: repo}
 	if err != nil {
-		return nil, "", err
+		return v, err
 	}
-	head, err := repo.Branch(of.Branch)
-	return repo, head, err
+	if f.Tags == nil {
+		v.Commit, err = repo.Branch(of.Branch)
+		v.Name = text.ShortCommit(v.Commit)
+		return v, err
+	}
+	refs, err := repo.Refs(tagPrefix)
+	if err != nil {
+		return v, err
+	}
+	names := make([]string, 0, len(refs))
+	for ref := range refs {
+		names = append(names, strings.TrimPrefix(ref, tagPrefix))
+	}
+	v.Name = f.Tags.Newest(names)
+	if v.Name == "" {
+		return v, problem.Refusef("push a tag, or change spec.git.tags or spec.range", "none of %s is a version that the feed takes", text.Count(len(names), "tag"))
+	}
+	v.Commit, err = repo.Resolve(tagPrefix + v.Name)
+	return v, err
+}
+
+// NameVersion returns what people call the version of a commit that they named by a revision.
+func (f FeedSource) NameVersion(repo *git.Repository, revision, commit string) string {
+	if f.Tags != nil {
+		if tagged, err := repo.Resolve(tagPrefix + revision); err == nil && tagged == commit {
+			return revision
+		}
+	}
+	return text.ShortCommit(commit)
 }

@@ -285,7 +285,6 @@ func (m *matrix) row(i int, columns []int) FleetRow {
 	return row
 }
 
-// describeHead adds to a column the state of its environment.
 func (s Source) describeHead(h FleetHead, side string) FleetHead {
 	if side != ByEnvironment {
 		return h

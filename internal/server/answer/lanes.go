@@ -55,7 +55,6 @@ func listLanes(s Source) []LaneRow {
 	return lanes
 }
 
-// listReleases returns the versions of applications that each lane promotes.
 func listReleases(s Source) (lanes []LaneRow) {
 	var names []string
 	for _, stage := range s.Snapshot.Chain.Stages {

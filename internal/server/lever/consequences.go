@@ -22,7 +22,6 @@ import (
 
 const maxChoices = 10
 
-// newLever returns an action before it is decided.
 func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
 	l := answer.Lever{
 		Lever: q.Lever, Environment: q.Environment, Fields: map[string][]string{}, Question: question(q), Effects: []string{}, NeedsReason: q.needsReason(),
@@ -350,7 +349,6 @@ func findUnpassed(stage status.Stage) (all []gate.Verdict) {
 	return all
 }
 
-// describeDownstream returns environments that get nothing new.
 func describeDownstream(environment string, chain status.Chain) []string {
 	var after []string
 	for _, s := range chain.Stages {

@@ -118,7 +118,6 @@ func newStackView(a answer.Stack, f Frame) stackView {
 	return v
 }
 
-// componentAnchor returns where the list says more of a component.
 func componentAnchor(name string) string { return "component-" + name }
 
 func componentWord(c answer.StackComponent) string {

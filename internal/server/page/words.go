@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// exactTime returns a time for programs, and plainTime for people.
 func exactTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func plainTime(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 )
 
-// readGitHub returns organizations ("acme") and teams ("acme/sre") as groups.
 func readGitHub(ctx context.Context, c forgeClient) (forgePerson, error) {
 	var user struct {
 		ID          int64
@@ -70,7 +69,6 @@ func (p *forgePerson) readTeams(ctx context.Context, c forgeClient, size, organi
 	return p.addGroups(names, err)
 }
 
-// readGitLab returns full paths of groups, such as "acme/sre".
 func readGitLab(ctx context.Context, c forgeClient) (forgePerson, error) {
 	var user struct {
 		ID             int64

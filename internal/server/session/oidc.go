@@ -278,7 +278,6 @@ func (p *Person) addAliases(names []string) {
 // maxName is in characters.
 const maxName = 100
 
-// cleanName returns one line that is valid as Git's name.
 func cleanName(name string) string {
 	kept := strings.Map(func(c rune) rune {
 		switch {

@@ -69,7 +69,6 @@ func (s *site) loadHistory(ctx context.Context) (history.Log, error) {
 	return s.past.load("", s.options.Now(), cachedFor, func() (history.Log, error) { return s.readHistory(ctx) })
 }
 
-// readHistory reads what was done, beside a request.
 func (s *site) readHistory(ctx context.Context) (all history.Log, err error) {
 	err = s.newBarrier(ctx).Run("read", "history", func() error {
 		all, err = s.options.History(ctx)
@@ -91,7 +90,6 @@ const (
 	forecastFor = 30 * time.Second
 )
 
-// addActions adds to a source what people and Fairlead did.
 func (s *site) addActions(ctx context.Context, src answer.Source, _ request) answer.Source {
 	if s.options.History == nil || len(src.Snapshot.Chain.Stages) == 0 {
 		return src

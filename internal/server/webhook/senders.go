@@ -55,7 +55,6 @@ func (p credential) matchesAny(secrets []string, body []byte) bool {
 	return good == 1
 }
 
-// readHMAC reads a hexadecimal HMAC-SHA-256, with an optional prefix sha256=.
 func readHMAC(headers ...string) func(http.Header) (credential, bool) {
 	return func(header http.Header) (credential, bool) {
 		mac, err := hex.DecodeString(strings.TrimPrefix(firstHeader(header, headers), "sha256="))
