@@ -20,7 +20,8 @@ func newFreeze(a *app) *cobra.Command {
 		Short:   "Keep the output of environments as it is for a time",
 		Long: `Freeze writes an object of kind Freeze to the base. As long as it is in force nothing is
 promoted, and Fairlead merges no change of the output of the environments, wherever it comes
-from; with --scope promotion only promotions wait. --except lets one commit of the base
+from; with --scope promotion only promotions wait. With --waves pass a change whose first wave
+is merged goes on through its waves. --except lets one commit of the base
 pass, with a reason that stays on record; --remove ends it.
 
 A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h or 7d from now.`,
@@ -57,19 +58,23 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h or 7d from now.`,
 	flags.StringVar(&except, "except", "", "let a `commit` of the base pass a freeze that is there")
 	flags.BoolVar(&remove, "remove", false, "end a freeze that is there")
 	addScopeFlag(c, &f.Scope)
+	flags.StringVar(&f.Waves, "waves", "", "`pass` lets the waves of a change pass whose first wave is merged (default: they wait)")
+	_ = c.RegisterFlagCompletionFunc("waves", cobra.FixedCompletions([]cobra.Completion{passWaves}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("environments", cc.completeNames)
 	_ = c.RegisterFlagCompletionFunc("except", cc.completeCommits)
 	cc.addActionFlags(c, "; only --remove needs none")
 	return c
 }
 
+const passWaves = "pass"
+
 func checkFreeze(cc *commandContext, f *actions.Freeze, from, to, except string, remove bool) (err error) {
-	begins := from != "" || to != "" || f.Environments != nil || f.Scope != ""
+	begins := from != "" || to != "" || f.Environments != nil || f.Scope != "" || f.Waves != ""
 	switch {
 	case remove && except != "":
 		return usageErrorf("", "--remove and --except exclude each other")
 	case begins && (remove || except != ""):
-		return usageErrorf("--from, --to, --environments and --scope are for a new one", "the freeze is there already")
+		return usageErrorf("--from, --to, --environments, --scope and --waves are for a new one", "the freeze is there already")
 	case !kubename.IsDNSLabel(f.Name):
 		return usageErrorf("lower case letters, digits and hyphens, as in q4-2026", "%q cannot be the name of a freeze", f.Name)
 	case except != "":
@@ -82,6 +87,9 @@ func checkFreeze(cc *commandContext, f *actions.Freeze, from, to, except string,
 	}
 	if err := checkScope(f.Scope); err != nil {
 		return err
+	}
+	if f.Waves != "" && f.Waves != passWaves {
+		return usageErrorf("write --waves "+passWaves, "--waves %s is unknown", f.Waves)
 	}
 	f.From, err = parseNext("--from", from, cc.now())
 	if err != nil {

@@ -191,6 +191,7 @@ type freezeSpec struct {
 	Environments []string        `yaml:"environments,omitempty"`
 	From         time.Time       `yaml:"from,omitempty"`
 	To           time.Time       `yaml:"to,omitempty"`
+	Waves        string          `yaml:"waves,omitempty"`
 	Except       []exceptionSpec `yaml:"except,omitempty"`
 }
 

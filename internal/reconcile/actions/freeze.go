@@ -25,6 +25,7 @@ type Freeze struct {
 	Scope        string    // [model.ScopePromotion] for promotions only; "" for all changes
 	Environments []string  // nil for all
 	From, To     time.Time // zero for now, and until it is ended
+	Waves        string    // "pass" for [model.Freeze.PassesWaves]; "" otherwise
 }
 
 // Check returns a [problem.Refusal] for a freeze that cannot be written.
@@ -54,7 +55,7 @@ func (d *Session) Freeze(ctx context.Context, f Freeze) (Result, error) {
 		if there := findFreeze(v, f.Name); there != nil {
 			return change{}, problem.Refusef("take another name, or end it with fairlead freeze "+f.Name+" --remove", "there is a freeze %s in %s already", f.Name, there.Pos.File)
 		}
-		text, err := model.EncodeObject("Freeze", f.Name, freezeSpec{Reason: f.Reason, Scope: f.Scope, Environments: f.Environments, From: f.From, To: f.To})
+		text, err := model.EncodeObject("Freeze", f.Name, freezeSpec{Reason: f.Reason, Scope: f.Scope, Environments: f.Environments, From: f.From, To: f.To, Waves: f.Waves})
 		what := "everything"
 		if f.Environments != nil {
 			what = strings.Join(f.Environments, ", ")
