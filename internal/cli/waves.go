@@ -84,7 +84,8 @@ func newWavesRetry(a *app) *cobra.Command {
 		Use:   "retry ENVIRONMENT",
 		Short: "Take back what was decided about the waves",
 		Long: `Retry removes the decisions about the waves of an environment: what was rejected is proposed
-again, from the first wave on, and proofs that were skipped count again.`,
+again, from the first wave on, and proofs that were skipped count again. Gates that run a workflow
+run it again for the running advance.`,
 		Example: `  fairlead waves retry prod --reason "the network is mended"`,
 	}, func(ctx context.Context, d *actions.Session, environment string) (actions.Result, error) {
 		return actions.RetryWaves(ctx, d, environment, cc.reason)

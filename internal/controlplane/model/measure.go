@@ -45,12 +45,10 @@ type Measures struct {
 	Scores   map[string]int // of cluster types: -100 to 100
 }
 
-// isMeasures reports whether a ConfigMap is one, by its labels.
 func isMeasures(o Object) bool {
 	return o.Labels[CapacityLabel] == "true" || o.Labels[RequestsLabel] == "true"
 }
 
-// readMeasures reads a ConfigMap with the capacity of cluster types or the requests of targets.
 func (r *reader) readMeasures(o Object, data map[string]locatedText) *Measures {
 	m := &Measures{Object: o, Capacity: o.Labels[CapacityLabel] == "true", Amounts: Amounts{}, Scores: map[string]int{}}
 	problems := &r.out.problems
@@ -98,7 +96,7 @@ func (r *reader) readMeasures(o Object, data map[string]locatedText) *Measures {
 	return m
 }
 
-// requests are what an annotation says that targets need: all of them, and single ones by name.
+// requests are what all targets need, and single ones by name.
 type requests struct {
 	all     Amounts
 	targets map[string]Amounts

@@ -105,6 +105,7 @@ const (
 	SkipWave       = "skip"    // the proof of the wave counts as passed
 	RejectAdvance  = "reject"  // its target is not wanted: what was there before the first wave comes back
 	ReplaceAdvance = "replace" // the newest inputs begin with the first wave
+	RetryWorkflows = "retry"   // the workflows of gates run again
 )
 
 type waveDecisionSpec struct {
@@ -116,7 +117,7 @@ type waveDecisionSpec struct {
 
 func readWaveDecision(r *reader, n *yaml.Node, d *decoder) *WaveDecision {
 	o, s, _ := readObject[waveDecisionSpec](r, n, WaveDecisionKind, d)
-	d.checkOneOf(o.Pos, "spec.action", s.Action, SkipWave, RejectAdvance, ReplaceAdvance)
+	d.checkOneOf(o.Pos, "spec.action", s.Action, SkipWave, RejectAdvance, ReplaceAdvance, RetryWorkflows)
 	if (s.Action == SkipWave) != (s.Wave != "") {
 		d.addProblem(n, "write spec.wave for the action skip, and for no other", "a WaveDecision with action %s cannot have wave %q", s.Action, s.Wave)
 	}

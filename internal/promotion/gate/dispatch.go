@@ -37,7 +37,11 @@ func newDispatchGate(spec model.GateSpec) (Gate, problem.List) {
 
 func (g dispatchGate) answerKey(f Facts) string {
 	if f.Wave != "" { // a run of its own
-		return fmt.Sprintf("dispatch %s wave %s %s %s", f.Environment, f.Advance, f.Wave, g.name)
+		advance := f.Advance
+		if f.Retries > 0 {
+			advance += fmt.Sprintf(" again %d", f.Retries)
+		}
+		return fmt.Sprintf("dispatch %s wave %s %s %s", f.Environment, advance, f.Wave, g.name)
 	}
 	return "dispatch " + f.Environment + " " + g.name
 }

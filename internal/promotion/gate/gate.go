@@ -95,6 +95,7 @@ type Facts struct {
 	Environment string
 	// Wave is the wave that is proven or waits, of the advance with this id; "" for none.
 	Wave, Advance string
+	Retries       int // how often people had the workflows of the advance run again
 	Commit        string
 	Lane          string // the one that would get the commit; "" for all
 	Authors       []Person

@@ -197,6 +197,11 @@ func TestGatesOfWaves(t *testing.T) {
 	if need := set.Needs(first)[0]; need.Key == set.Needs(second)[0].Key || need.Inputs["wave"] != "canary" || need.Inputs["advance"] != first.Advance {
 		t.Errorf("the workflow of a wave is %+v", need)
 	}
+	again := first
+	again.Retries = 1
+	if set.Needs(first)[0].Key == set.Needs(again)[0].Key {
+		t.Error("a workflow that is to run again has the same answer")
+	}
 	if _, has := set.Needs(facts(func(*Facts) {}))[0].Inputs["wave"]; has {
 		t.Error("the workflow of an environment has the input wave")
 	}

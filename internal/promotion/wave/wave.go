@@ -308,6 +308,16 @@ func FindDecision(all []*model.WaveDecision, action, advance, name string) *mode
 	return all[i]
 }
 
+// CountRetries returns how often people had the workflows of an advance run again.
+func CountRetries(all []*model.WaveDecision, advance string) (n int) {
+	for _, d := range all {
+		if d.Action == model.RetryWorkflows && d.Advance == advance {
+			n++
+		}
+	}
+	return n
+}
+
 // BaseName returns the name of the wave that a batch is a part of, or the name itself.
 func BaseName(name string) string {
 	name, _, _ = strings.Cut(name, "/")

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -84,23 +85,43 @@ func DecideWaves(ctx context.Context, d *Session, o WaveOrder) (Result, error) {
 	})
 }
 
-// RetryWaves removes the decisions about an environment's waves.
+// RetryWaves removes the decisions about an environment's waves, and has the workflows of a running advance run again.
 func RetryWaves(ctx context.Context, d *Session, environment, reason string) (Result, error) {
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
 		c := change{
 			action: "waves-retry", environment: environment, reason: reason,
 			title: "Retry the waves of " + environment, summary: fmt.Sprintf("what was decided about the waves of %s is taken back", environment),
 		}
-		if len(v.branch.Progress.Waves) == 0 {
-			c.summary = fmt.Sprintf("nothing was decided about the waves of %s; proofs are evaluated all the time", environment)
-			return c, nil
+		written, err := findAdvance(ctx, d, environment)
+		var refused *problem.Refusal
+		if err != nil && !errors.As(err, &refused) {
+			return c, err
 		}
 		c.files = map[string][]byte{}
+		running := ""
+		if err == nil && slices.ContainsFunc(v.stage.Waves, runsWorkflows) {
+			running = written.Advance.ID
+			w := model.WaveDecision{Object: model.Object{Name: fmt.Sprintf("%s-%s-%d", model.RetryWorkflows, running, wave.CountRetries(v.branch.Progress.Waves, running)+1)}, Action: model.RetryWorkflows, Advance: running, Reason: reason}
+			c.files[promoter.WaveDecisionFile(v.branch.Folder, w.Name)], err = model.EncodeWaveDecision(w)
+			if err != nil {
+				return c, err
+			}
+			c.summary += ", and its workflows run again"
+		}
 		for _, w := range v.branch.Progress.Waves {
-			c.files[w.Pos.File] = nil
+			if w.Action != model.RetryWorkflows || w.Advance != running {
+				c.files[w.Pos.File] = nil
+			}
+		}
+		if len(c.files) == 0 {
+			c.files, c.summary = nil, fmt.Sprintf("nothing was decided about the waves of %s; proofs are evaluated all the time", environment)
 		}
 		return c, nil
 	})
+}
+
+func runsWorkflows(w model.Wave) bool {
+	return slices.ContainsFunc(slices.Concat(w.Gates, w.Proof), func(s model.GateSpec) bool { return s.Kind == string(gate.KindDispatch) })
 }
 
 func approveWave(d *Session, v snapshot, a Approval) (change, error) {

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -150,5 +152,33 @@ func TestWaveFreezeExcept(t *testing.T) {
 	w.settle()
 	if w.hasPull() || w.written().Advance != nil {
 		t.Errorf("after the waves of the commit a change passes the freeze: %+v", w.written())
+	}
+}
+
+// TestWaveRetry: each retry has the workflows of the running advance run again, and takes back other decisions.
+func TestWaveRetry(t *testing.T) {
+	w := newWaveWorld(t, "manual")
+	w.settings("manual", "{soak: 1h}]}", "{dispatch: {workflow: smoke.yaml}}]}")
+	w.beginWaves(1)
+	id := w.written().Advance.ID
+	w.decide(model.WaveDecision{Action: model.SkipWave, Wave: "canary", Reason: "no time"})
+	for want := 1; want <= 2; want++ {
+		r, err := actions.RetryWaves(t.Context(), w.openActions(), "dev", "the runner was full")
+		if err != nil || !r.Changed {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		all := gittest.Files(t, w.server.Dir("cp"), "dev")
+		n := 0
+		for file, text := range all {
+			if strings.HasPrefix(file, ".fairlead/waves/") {
+				n++
+				if !strings.Contains(text, "action: retry") || !strings.Contains(text, id) {
+					t.Errorf("%s: %s", file, text)
+				}
+			}
+		}
+		if n != want {
+			t.Errorf("after retry %d there are %d decisions", want, n)
+		}
 	}
 }

@@ -63,7 +63,7 @@ func evaluateEntry(ctx context.Context, m *Promoter, s *stageState) {
 	if e.AsksGates {
 		name := e.Waves[e.NextWave].Name
 		set, _ := gate.CompileWaveGates(findWave(s.spec, name)) // its problems stop the round
-		f := gate.Facts{Now: m.now, Environment: s.spec.Name, Wave: name, Advance: e.Advance, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, OutputCommit: s.output.head}
+		f := gate.Facts{Now: m.now, Environment: s.spec.Name, Wave: name, Advance: e.Advance, Retries: wave.CountRetries(s.branch.Progress.Waves, e.Advance), Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, OutputCommit: s.output.head}
 		var err error
 		f.Approvals, err = readTrustedWaveApprovals(m, s, e.Advance, name)
 		if err != nil {
@@ -265,7 +265,7 @@ func evaluateWave(ctx context.Context, m *Promoter, s *stageState, a *wave.Advan
 	}
 	p.proven[one.Name] = p.proven[one.Name] || !deployedSince(said, context, time.Time{}).IsZero()
 	f := gate.Facts{
-		Now: m.now, Environment: s.spec.Name, Wave: one.Name, Advance: a.ID, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: s.base.Progress.Freezes,
+		Now: m.now, Environment: s.spec.Name, Wave: one.Name, Advance: a.ID, Retries: wave.CountRetries(s.branch.Progress.Waves, a.ID), Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: s.base.Progress.Freezes,
 		OutputCommit: s.output.head, MergedAt: gate.EarlierTime(merged.When, m.now),
 	}
 	f.Approvals, err = readTrustedWaveApprovals(m, s, a.ID, one.Name)
