@@ -214,7 +214,6 @@ func (k *checkCommand) printReport(r checkReport) error {
 	return k.app.printValue(r, names, func() string { return k.reportText(r) })
 }
 
-// reportText returns the problems, then a line for each environment.
 func (k *checkCommand) reportText(r checkReport) string {
 	var b strings.Builder
 	b.WriteString(k.problemsText(r))

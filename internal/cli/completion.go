@@ -21,7 +21,6 @@ const completedInOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDir
 
 const offeredCommits = 25
 
-// completeArguments returns a completion that uses one function per argument.
 func completeArguments(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(each) {

@@ -47,7 +47,6 @@ and on how many clusters each runs. A workload that one of the two does not have
 	return c
 }
 
-// findSilentEnvironments returns the environments without known workloads.
 func findSilentEnvironments(found []fleetview.Comparison, environments []string) []string {
 	return slices.DeleteFunc(slices.Clone(environments), func(name string) bool {
 		return slices.ContainsFunc(found, func(c fleetview.Comparison) bool {

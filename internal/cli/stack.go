@@ -296,7 +296,6 @@ func (e environmentStack) dotText(label func(stackfiles.ComponentSummary) string
 	return b.String()
 }
 
-// labelOf returns the name of a component, and what is done with it unless it is made.
 func labelOf(c stackfiles.ComponentSummary) string {
 	if c.Action == stackfiles.Apply {
 		return c.Name

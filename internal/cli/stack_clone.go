@@ -50,6 +50,10 @@ STACK makes a stack of ENVIRONMENT that takes a blueprint of the base. The copy 
 its environment would have a problem with it: what it needs must be there, and its names and
 its state must be its own. --dry-run prints what would be made.
 
+blueprint/NAME in the place of COPY writes a blueprint that is made of the stack to the base, with
+the files that the stack names. Once the environment has that commit, the same command has the
+stack take the blueprint. Both are refused if what is rendered of the environment would change.
+
 --set KEY=VALUE sets a value in the copy. A key is one of
   zlocals.NAME        a text that ${zlocals.NAME} stands for
   COMPONENT.VARIABLE  an input of a component
@@ -60,7 +64,8 @@ What destroys the stack, or components of it, is left out of the copy, and so ar
   fairlead stack clone prod checkout/prod-blue checkout/prod-green --set zlocals.cidr=10.2.0.0/16
   fairlead stack clone prod checkout/prod-blue checkout/prod-green --set eks.cluster_version=1.31 --pull-request
   fairlead stack clone stage checkout/stage checkout/prod-eu --into prod-eu --dry-run
-  fairlead stack clone prod-eu blueprint/shop checkout/prod-eu --set queue.size=3`,
+  fairlead stack clone prod-eu blueprint/shop checkout/prod-eu --set queue.size=3
+  fairlead stack clone dev checkout/dev blueprint/checkout --dry-run`,
 		Args:              checkArguments(2, 3),
 		ValidArgsFunction: completeArguments(cc.completeNames),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -70,7 +75,10 @@ What destroys the stack, or components of it, is left out of the copy, and so ar
 			}
 			from, to := args[len(args)-2], args[len(args)-1]
 			isBlueprint := strings.HasPrefix(from, stack.BlueprintPrefix)
+			name, makesBlueprint := strings.CutPrefix(to, stack.BlueprintPrefix)
 			switch {
+			case makesBlueprint && (isBlueprint || into != "" || len(set) > 0):
+				return usageErrorf("as in fairlead stack clone dev checkout/dev "+to, "a blueprint is made of a stack, as it is")
 			case isBlueprint && len(args) == 2:
 				return usageErrorf("as in fairlead stack clone prod "+from+" checkout/prod", "name the environment that gets the copy of a blueprint")
 			case isBlueprint && into != "":
@@ -85,6 +93,9 @@ What destroys the stack, or components of it, is left out of the copy, and so ar
 			d, environment, from, err := openStack(c.Context(), cc, args[:len(args)-1], others...)
 			if err != nil {
 				return err
+			}
+			if makesBlueprint {
+				return cc.finishAction(c.Context())(actions.MakeBlueprint(c.Context(), d, environment, from, name, cc.reason))
 			}
 			team, _, _ := strings.Cut(from, "/")
 			if !strings.Contains(to, "/") {

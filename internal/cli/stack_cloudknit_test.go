@@ -9,13 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/tools/txtar"
 )
 
 var envNameLine = regexp.MustCompile(`(?m)^  envName: (\S+)$`)
 
 // TestStackCloneCloudKnit: each environment that users of CloudKnit write is cloned into another environment by the
-// command, and is rendered there as it is in the first one, but for its name.
+// command, and is rendered there as it is in the first one, but for its name. Then a blueprint is made of each, and nothing
+// changes.
 func TestStackCloneCloudKnit(t *testing.T) {
 	t.Parallel()
 	archive, err := txtar.ParseFile("../render/stackfiles/testdata/cloudknit.txtar")
@@ -67,6 +70,17 @@ func TestStackCloneCloudKnit(t *testing.T) {
 	}
 	if components < 50 || len(dev) != len(eu) {
 		t.Errorf("dev has %d components with root modules in %d files, and eu %d files", components, len(dev), len(eu))
+	}
+	for _, name := range names {
+		c.fairlead("stack", "clone", "dev", "checkout/"+name, "blueprint/of-"+strings.ToLower(name))
+	}
+	c.fairlead("promote", "dev", "main", "--force", "--reason", "the blueprints")
+	for _, name := range names {
+		c.fairlead("stack", "clone", "dev", "checkout/"+name, "blueprint/of-"+strings.ToLower(name))
+	}
+	isRecord := func(name string, _ string) bool { return strings.HasPrefix(name, ".") } // of the commits
+	if diff := cmp.Diff(dev, c.render("dev"), cmpopts.IgnoreMapEntries(isRecord)); diff != "" {
+		t.Errorf("with blueprints, dev is rendered otherwise (-before +after):\n%s", diff)
 	}
 }
 

@@ -94,7 +94,6 @@ func (s *stackCommand) readStackStatuses(ctx context.Context, stacks []environme
 	return all, nil
 }
 
-// findDestroyed returns the objects of a stack that the output has clusters destroy.
 func (s *stackCommand) findDestroyed(ctx context.Context, of environmentStack) (map[string]bool, error) {
 	out, err := s.fetchOutput(ctx, &s.input, of.output)
 	if err != nil || out == nil || out.head == "" {

@@ -257,7 +257,6 @@ func (r *Roster) add(c *Cluster) {
 	}
 }
 
-// findRivals returns the clusters that share a name or uid with c.
 func (r *Roster) findRivals(c Cluster) (all []*Cluster) {
 	add := func(known *Cluster) {
 		if known != nil && !slices.Contains(all, known) {

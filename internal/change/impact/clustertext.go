@@ -145,7 +145,6 @@ func (c ClusterChange) otherLines() []stackLine {
 	return all
 }
 
-// tableCell returns any text as a code span for a table.
 func tableCell(s string) string {
 	if s == "" {
 		return ""

@@ -43,7 +43,6 @@ func replacePath(path string, write func(fresh string) (int, error)) (int, error
 	return count, err
 }
 
-// siblingPrefix returns the prefix of the names of the folders that place creates.
 func siblingPrefix(path string) string { return "." + filepath.Base(path) + ".fairlead-" }
 
 // FindLeftovers returns the folders that killed programs have left beside path.

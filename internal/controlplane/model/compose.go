@@ -139,7 +139,6 @@ func (d *decoder) copyNode(n *yaml.Node) *yaml.Node {
 // composedPair is the parts of one object; nil where a layer has none.
 type composedPair struct{ base, env *objectPart }
 
-// composeObjects returns the objects of one kind, sorted by path.
 func composeObjects(parts []*objectPart, problems *problem.List) []Composed {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p *objectPart) bool { return p.Name == "" }) // it was reported
 	slices.SortFunc(parts, func(a, b *objectPart) int { return a.Pos.Compare(b.Pos) })

@@ -420,7 +420,6 @@ func dependenciesOf(annotations map[string]locatedText, at func(int) problem.Pos
 	return out
 }
 
-// ownSchemas returns the JSON Schemas written in a target or a workload.
 func ownSchemas(owner Object, at func(int) problem.Pos, texts []locatedText) []Schema {
 	var out []Schema
 	for _, t := range texts {

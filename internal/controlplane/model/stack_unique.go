@@ -101,7 +101,6 @@ func stopOnly(found problem.List, name string, at problem.Pos) (problem.List, bo
 // ClustersPrefix begins how an approval names the clusters of a manifest, in the place of a stack.
 const ClustersPrefix = "clusters/"
 
-// listStopped returns the problems that stop stacks, and not the environment.
 func listStopped(all problem.List) problem.List {
 	return slices.DeleteFunc(slices.Clone(all), func(p problem.Problem) bool { return p.Warning || p.Stack == "" })
 }

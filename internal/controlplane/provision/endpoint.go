@@ -54,7 +54,6 @@ func (u *unit) findDetached() Endpoint {
 	return Endpoint{}
 }
 
-// findStayingNode returns the first control node that is in both states.
 func (u *unit) findStayingNode() (Endpoint, bool) {
 	for _, s := range u.slots {
 		if s.subject.PoolRole != Control || s.now == nil || s.want == nil {

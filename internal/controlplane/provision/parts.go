@@ -183,7 +183,6 @@ func (p *partPlan) waitsFor(a, b part) bool {
 	return false
 }
 
-// order returns the steps by phase, each after its dependencies.
 func (p *partPlan) order() []Step {
 	steps := make([]*partStep, len(p.added))
 	for i := range p.added {

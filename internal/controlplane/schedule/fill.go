@@ -72,7 +72,6 @@ func (a *rating) compare(b *rating) int {
 	return cmp.Compare(b.score, a.score)
 }
 
-// findBest returns the best cluster type that is fit for the unit, and that it is not on.
 func (f *filler) findBest() (best int, found bool) {
 	f.rateCandidates()
 	var top rating
@@ -160,7 +159,6 @@ func (f *filler) addFree(p model.Preference) {
 	}
 }
 
-// freeAfter returns how much of a resource is free on a cluster type with the unit on it.
 func (f *filler) freeAfter(clusterType, resource int) model.Quantity {
 	if resource < 0 {
 		return unlimited

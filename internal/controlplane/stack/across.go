@@ -117,7 +117,6 @@ func (l claimList) check(found map[string]problem.List) {
 	}
 }
 
-// position returns where the stack is written, or the component that has the state.
 func (c *claim) position() problem.Pos {
 	for _, component := range c.written.Components {
 		if component != nil && component.Name.Text == c.state.Component {

@@ -365,30 +365,14 @@ func (c *cloner) addFile(to string, e tree.Entry) error {
 // check returns the problems that the environment would have with the files of the copy, and has not without
 // them; what is what they are.
 func (c *cloner) check(what string) error {
-	var b tree.Builder
-	written := map[string]bool{}
-	for file := range c.copy.Files {
-		written[inLayer(c.target, file)] = true
-	}
-	for file, e := range c.target.Files.Walk() {
-		if written[file] {
-			continue
-		}
-		if err := b.AddEntry(file, e); err != nil {
-			return err
-		}
-	}
-	for file, text := range c.copy.Files {
-		if err := b.Add(inLayer(c.target, file), text); err != nil {
-			return err
-		}
+	changed, err := overwriteFiles(c.target, c.copy.Files)
+	if err != nil {
+		return err
 	}
 	known := map[string]bool{}
 	for _, p := range c.findProblems(c.target) {
 		known[p.String()] = true
 	}
-	changed := c.target
-	changed.Files = b.Tree()
 	var found []problem.Problem
 	for _, p := range c.findProblems(changed) {
 		if !p.Warning && !known[p.String()] {
@@ -404,6 +388,28 @@ func (c *cloner) check(what string) error {
 	}
 	all := list.Convert(found, func(p problem.Problem) string { return "\n  " + p.String() })
 	return problem.Refusef(found[0].Hint, "%s would have %d problems:%s", what, len(found), strings.Join(all, ""))
+}
+
+// overwriteFiles returns a layer with files, by their paths in the repository, in the place of those that it has.
+func overwriteFiles(layer model.Layer, files map[string][]byte) (model.Layer, error) {
+	var b tree.Builder
+	written := map[string]bool{}
+	for file, text := range files {
+		written[inLayer(layer, file)] = true
+		if err := b.Add(inLayer(layer, file), text); err != nil {
+			return layer, err
+		}
+	}
+	for file, e := range layer.Files.Walk() {
+		if written[file] {
+			continue
+		}
+		if err := b.AddEntry(file, e); err != nil {
+			return layer, err
+		}
+	}
+	layer.Files = b.Tree()
+	return layer, nil
 }
 
 func (c *cloner) findProblems(own model.Layer) problem.List {

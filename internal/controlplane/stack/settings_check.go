@@ -103,7 +103,6 @@ func CheckVersions(written string) error {
 
 const companyHint = "it begins the names of namespaces: letters, digits and hyphens"
 
-// checkCompany returns why no namespace can begin with the name of a company.
 func checkCompany(name string) error {
 	if name != "" && !kubename.IsLongLabel(strings.ToLower(name)) {
 		return fmt.Errorf("the company cannot be %q", text.Shorten(name, 100))

@@ -223,7 +223,6 @@ func checkOutput(r *resolver, c *Component, ref *OutputRef, of *Stack, from *Com
 	}
 }
 
-// readTags returns the tags that can be labels, and warns of the others.
 func (r *resolver) readTags(c *Component, all locals) map[string]string {
 	tags := map[string]string{}
 	for _, t := range c.StackComponent.Tags {

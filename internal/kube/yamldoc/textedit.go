@@ -147,7 +147,6 @@ type layout struct {
 	end   string // of a line
 }
 
-// column returns the byte in its line at which a node begins.
 func (w *layout) column(n *yaml.Node) int {
 	line, at := w.lines[n.Line-1], 0
 	for range n.Column - 1 {

@@ -133,7 +133,6 @@ func (r *reader) isPast(since time.Time) bool {
 	return !since.IsZero() && r.now.Sub(since) > patience
 }
 
-// nameCommit returns a commit in Flux's form, with its branch or tag.
 func nameCommit(ref, commit string) string {
 	switch {
 	case !text.IsCommit(commit):

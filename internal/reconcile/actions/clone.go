@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,6 +51,78 @@ func (d *Session) CloneStack(ctx context.Context, environment, into, from, to st
 			summary: fmt.Sprintf("%s is a copy of %s, in %s", to, from, copied.File),
 		}, err
 	})
+}
+
+// MakeBlueprint writes a blueprint that is made of a stack to the base. Once the base of the environment has it, it has the
+// stack take it. What is rendered of the environment stays as it is.
+func MakeBlueprint(ctx context.Context, d *Session, environment, from, name, reason string) (Result, error) {
+	m, err := d.loadSoundModel(ctx, environment, from)
+	if err != nil {
+		return Result{}, err
+	}
+	e, err := stack.Extract(m, from, name)
+	if err == nil {
+		err = checkUnchanged(m, e.After, from)
+	}
+	switch {
+	case err != nil:
+		return Result{}, err
+	case e.InBase:
+		return d.perform(ctx, environment, func(snapshot) (change, error) {
+			return change{
+				action: cloneAction, environment: environment, part: from, reason: reason, files: e.Stack.Files, notes: e.Stack.Notes,
+				title:   fmt.Sprintf("Have the stack %s take the blueprint %s in %s", from, name, environment),
+				summary: fmt.Sprintf("%s takes the blueprint %s, and nothing else changes", from, name),
+			}, nil
+		})
+	}
+	return d.perform(ctx, "", func(v snapshot) (change, error) {
+		c := change{
+			action: cloneAction, part: name, reason: reason, files: e.Blueprint.Files,
+			notes:   append(e.Blueprint.Notes, fmt.Sprintf("when %s has the commit, run the command again: then %s takes the blueprint", environment, from)),
+			title:   fmt.Sprintf("Make the blueprint %s of the stack %s of %s", name, from, environment),
+			summary: fmt.Sprintf("%s is a blueprint made of %s", e.Blueprint.File, from),
+		}
+		repo, head, _ := v.place()
+		if repo == nil {
+			return change{}, problem.Refusef("", "the base is a folder, in which nothing is committed")
+		}
+		found, err := git.InspectTree(repo, head, func(files tree.Tree) (string, error) { return findTaken(files, name, e.Blueprint.Files), nil })
+		if err == nil && found != "" {
+			err = problem.Refusef("promote the base to "+environment+", or take another name", "the base has %s already, which %s does not have", found, environment)
+		}
+		if err != nil {
+			return change{}, err
+		}
+		return examineEdit(ctx, d, v, c, c.summary)
+	})
+}
+
+// findTaken returns what the base has of a blueprint and its files; "" for nothing that differs.
+func findTaken(base tree.Tree, name string, files map[string][]byte) string {
+	m, _ := model.Parse("", model.Layer{Kind: model.Base, Files: base})
+	if _, is := model.IndexOf(m.Stacks.Blueprints, name); is {
+		return stack.BlueprintPrefix + name
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		if e, is := base.Lookup(file); is && string(e.Data) != string(files[file]) {
+			return file
+		}
+	}
+	return ""
+}
+
+// checkUnchanged refuses a change of an environment that changes what is rendered of its stacks.
+func checkUnchanged(before, after *model.Model, name string) error {
+	was, _ := stackfiles.Render(before)
+	now, problems := stackfiles.Render(after)
+	if p, stops := problems.FindStopping(name).FirstStopping(); stops {
+		return problem.Refusef(p.Hint, "with the blueprint, %s would have a problem: %s", name, p)
+	}
+	for c := range tree.Diff(was, now) {
+		return problem.Refusef("write by hand what differs", "%s cannot take the blueprint: %s would change", name, c.Path)
+	}
+	return nil
 }
 
 func (d *Session) readClaims(ctx context.Context, without string) ([]stack.Claims, error) {

@@ -220,7 +220,6 @@ func locationName(branch, folder string) string {
 	return branch
 }
 
-// setBase returns the files of the branch with another commit of the base.
 func (d *Client) setBase(ctx context.Context, revision string, branch source.Branch) (map[string][]byte, error) {
 	base, err := d.source.Base(ctx)
 	if err != nil {
@@ -348,7 +347,6 @@ func (d *Client) changeExpiry(ctx context.Context, name string, decide func(*sou
 	return Result{}, problem.Refusef("try again", "the branch moved while this was written, %d times in a row", maxRounds)
 }
 
-// commitExpiry commits another end to the branch, and returns the commit.
 func (d *Client) commitExpiry(ctx context.Context, e *source.Ephemeral, until time.Time, title string) (string, error) {
 	file, _, err := d.remote.Mirror().FindEntry(e.Head, source.EphemeralFile)
 	if err != nil {

@@ -36,7 +36,7 @@ var stateKey = regexp.MustCompile(`key\s+= "[^"]*"`)
 func (w *world) wantOwnStates(what string) {
 	w.Helper()
 	owners := map[string]string{}
-	for _, environment := range []string{"dev", "stage"} {
+	for _, environment := range []string{"dev", "stage", "prod", "eu"} {
 		for name, text := range w.below(environment, "") {
 			if !strings.HasSuffix(name, "/terraform/terraform.tf") {
 				continue
@@ -125,6 +125,73 @@ func TestBlueprintKilled(t *testing.T) {
 	for environment, files := range first {
 		if diff := cmp.Diff(files, w.below(environment, "team")); diff != "" {
 			t.Errorf("reverted, the root modules of %s are others (-before +after):\n%s", environment, diff)
+		}
+	}
+}
+
+// TestInfrastructureKilled: a change of a module goes from dev to prod, stage is rolled back to before it, and the stacks of
+// stage are cloned into a new environment. Killed at each step, until the last environment has it, the daemon ends where it does
+// otherwise, and no environment ever has the state of another one.
+func TestInfrastructureKilled(t *testing.T) {
+	all := []string{"dev", "stage", "prod"}
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: direct, proof: []}\n    - {name: stage, after: [dev], merge: direct, proof: []}\n    - {name: prod, after: [stage], merge: direct, proof: []}\n", "dev", "stage", "prod", "eu")
+	w.more += "parallel: 1\nmerge: {eu: direct}\n"
+	w.commitNow("main", "blueprints", blueprintFiles("blue", "one"))
+	take := func(environment, owner string) {
+		w.commitNow(environment, "take them", map[string]string{
+			"stacks/settings.yaml": stackSettingsText, "stacks/edge.yaml": takenStack("edge", "edge", owner),
+			"stacks/blue.yaml": takenStack("shop-blue", "shop", owner+"-blue"), "stacks/green.yaml": takenStack("shop-green", "shop", owner+"-green"),
+		})
+	}
+	for _, environment := range all {
+		take(environment, environment)
+	}
+	const cycles = 4
+	settle := func(data string) {
+		d := w.begin(data)
+		defer d.Close()
+		for range cycles {
+			d.pass(0)
+		}
+	}
+	settle(w.data)
+	first := recordText(w, w.head("cp", "main"))
+	for _, phase := range []struct {
+		name   string
+		before func()
+		has    map[string]string // what the module outputs, by branch
+	}{
+		{"a change", func() { w.commitNow("main", "two", blueprintFiles("blue", "two")) }, map[string]string{"dev": "two", "stage": "two", "prod": "two"}},
+		{"a rollback", func() {
+			w.commitNow("stage", "roll back", map[string]string{"base-repo.yaml": first, "hold.yaml": own("Hold", "hold", "{reason: two is rejected}")})
+		}, map[string]string{"dev": "two", "fairlead/stage": "one", "prod": "two"}}, // it is held
+		{"a clone with the names of stage", func() { take("eu", "stage") }, map[string]string{"fairlead/stage": "one", "eu": ""}},
+		{"a clone", func() { take("eu", "eu") }, map[string]string{"fairlead/stage": "one", "eu": "two"}},
+	} {
+		phase.before()
+		w.now = w.now.Add(time.Hour)
+		before := w.save()
+		settle(w.data)
+		want := w.outcome()
+		for branch, tag := range phase.has {
+			environment := strings.TrimPrefix(branch, "fairlead/")
+			text := w.below(branch, "team/shop-team-environment/"+environment+"-blue-environment-component/lb/terraform/module")["main.tf"]
+			if (text == "") != (tag == "") || !strings.Contains(text, tag) {
+				t.Errorf("%s: the module of %s is not %q:\n%s", phase.name, branch, tag, text)
+			}
+		}
+		for n := 1; ; n++ {
+			w.restore(before)
+			step := w.diesAt(n, w.data, fmt.Sprintf("%s=%d", cyclesVariable, cycles))
+			if step == "" {
+				break
+			}
+			what := fmt.Sprintf("%s, killed at step %d (%s)", phase.name, n, step)
+			w.wantOwnStates(what)
+			if !strings.HasPrefix(step, "ask ") { // nothing was done since the last one
+				settle(w.data)
+				w.wantOutcome(what, want)
+			}
 		}
 	}
 }

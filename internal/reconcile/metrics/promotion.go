@@ -91,7 +91,6 @@ func (m *Metrics) SetStage(s status.Stage, waitingSince time.Time) {
 	}
 }
 
-// blockingGates returns the blocking conditions, with an environment's gates by name.
 func blockingGates(v gate.Verdict) []string {
 	var names []string
 	for _, part := range v.Parts {

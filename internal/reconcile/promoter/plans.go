@@ -87,10 +87,7 @@ func readCosts(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) e
 		if f.OutputCommit == "" {
 			return nil
 		}
-		isVerified := func(commit string) (bool, error) {
-			said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
-			return commit != f.Commit && isProofRecorded(said, s.spec.Name), err
-		}
+		isVerified := func(version, newer string) (bool, error) { return wasVerified(ctx, m, s, f.Commit, version, newer) }
 		costs, err := findCosts(ctx, m, s, s.spec.Name, s.output, f.Commit, "", isVerified, nil)
 		f.Costs = costs
 		return err
@@ -106,7 +103,7 @@ func readCosts(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) e
 			return err
 		}
 		location.head = head
-		isPassed := func(commit string) (bool, error) {
+		isPassed := func(commit, _ string) (bool, error) {
 			has := cmp.Or(s.lanes[f.Lane], s.stage.Commit)
 			if has == "" {
 				return false, nil
@@ -132,10 +129,44 @@ func readCosts(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) e
 	return nil
 }
 
+// wasVerified reports whether a commit was verified in an environment, or one that it had after that and whose output is the
+// same: it has no part of the newer one. The commit that is asked about does not count.
+func wasVerified(ctx context.Context, m *Promoter, s *stageState, except, commit, newer string) (bool, error) {
+	isVerified := func(commit string) (bool, error) {
+		said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
+		return commit != except && isProofRecorded(said, s.spec.Name), err
+	}
+	is, err := isVerified(commit)
+	if is || err != nil {
+		return is, err
+	}
+	had, err := s.branch.ListBases(maxRecords, maxVersions)
+	if err != nil {
+		return false, err
+	}
+	for _, base := range had {
+		if _, err := s.base.Repo.Commit(base.Platform); err != nil { // it is gone, or misspelt
+			continue
+		}
+		isSame, err := s.base.Repo.Contains(base.Platform, commit)
+		if isSame && err == nil && newer != "" {
+			isSame, err = s.base.Repo.Contains(base.Platform, newer)
+			isSame = !isSame
+		}
+		if isSame && err == nil {
+			isSame, err = isVerified(base.Platform)
+		}
+		if isSame || err != nil {
+			return isSame, err
+		}
+	}
+	return false, nil
+}
+
 // readLaneCosts sets what the plans of a lane cost more than at the version that was verified before.
 func readLaneCosts(ctx context.Context, s *stageState, version, name string, f *gate.Facts) error {
 	m := s.decider.promoter
-	isVerified := func(commit string) (bool, error) {
+	isVerified := func(commit, _ string) (bool, error) {
 		said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
 		isRecorded := isProofRecorded(said, s.spec.Name) || !deployedSince(said, laneContext(s.spec.Name, name), time.Time{}).IsZero()
 		return commit != version && isRecorded, err
@@ -166,7 +197,7 @@ const maxCostOutputs, maxPlansBefore = 100, 8
 // whose base isBefore holds; nil if the output does not have the commit. For a lane, its stacks count, and its versions.
 // A commit that changes nothing has no output of its own: it has the newest one for whose base isHeld holds, or the head if
 // that is nil.
-func findCosts(ctx context.Context, m *Promoter, s *stageState, environment string, at outputLocation, commit, of string, isBefore, isHeld func(commit string) (bool, error)) (*[]gate.PlannedCost, error) {
+func findCosts(ctx context.Context, m *Promoter, s *stageState, environment string, at outputLocation, commit, of string, isBefore func(commit, newer string) (bool, error), isHeld func(commit string) (bool, error)) (*[]gate.PlannedCost, error) {
 	versionOf := func(c lane.Composition) string { return c.Platform }
 	if of != "" {
 		commit = s.decider.history.Version(of, commit)
@@ -289,7 +320,7 @@ func hasPlan(at outputLocation, commit, stack string, c stackfiles.ComponentSumm
 	}), err
 }
 
-func findPlansBefore(m *Promoter, at outputLocation, environment, commit string, versionOf func(lane.Composition) string, isBefore, isHeld func(string) (bool, error)) (found plansBefore, err error) {
+func findPlansBefore(m *Promoter, at outputLocation, environment, commit string, versionOf func(lane.Composition) string, isBefore func(commit, newer string) (bool, error), isHeld func(string) (bool, error)) (found plansBefore, err error) {
 	repo := at.remote.Mirror()
 	outputs, err := repo.FirstParents(at.head, maxCostOutputs, func(string) bool { return false })
 	if err != nil {
@@ -313,9 +344,9 @@ func findPlansBefore(m *Promoter, at outputLocation, environment, commit string,
 			found.add(stacks)
 		}
 		if from.version != "" && from.version != commit && from.version != last {
-			isIt, err := isBefore(from.version)
+			isIt, err := isBefore(from.version, last)
 			if err == nil && !isIt && from.version != from.platform {
-				isIt, err = isBefore(from.platform)
+				isIt, err = isBefore(from.platform, last)
 			}
 			if err != nil {
 				return found, err

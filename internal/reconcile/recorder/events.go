@@ -39,7 +39,6 @@ func (r *Recorder) Reports(mine func(observe.Event) (current, ok bool)) []rollou
 	return observe.SelectReports(r.events(), mine)
 }
 
-// events returns one event per object, with its state.
 func (r *Recorder) events() []observe.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()

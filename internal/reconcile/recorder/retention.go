@@ -124,7 +124,6 @@ func (r *Recorder) retryNow() {
 	r.failed = time.Time{}
 }
 
-// countPending returns the number of changes that are not stored.
 func (r *Recorder) countPending() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

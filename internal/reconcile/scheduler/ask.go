@@ -95,7 +95,6 @@ func post(ctx context.Context, s config.Scheduler, body []byte) ([]byte, error) 
 	return data, err
 }
 
-// run runs a command with the request as its input, and returns its output.
 func run(ctx context.Context, command []string, body []byte) ([]byte, error) {
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	out, complaint := &boundedBuffer{limit: maxAnswer + 1}, &boundedBuffer{limit: maxComplaint}

@@ -262,7 +262,6 @@ func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source
 	return should, unread, nil
 }
 
-// comparedPart returns our folders, and the rendered part of others.
 func (r foundRecord) comparedPart(is, should tree.Tree) tree.Tree {
 	var kept []tree.Entry
 	for _, e := range is.Entries() {
