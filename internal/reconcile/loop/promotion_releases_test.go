@@ -390,6 +390,46 @@ func TestReleasesTagged(t *testing.T) {
 	}
 }
 
+// TestReleasesOfTwoLanes: releases of two lanes come in one commit and one change of the output, and that of one fails alone.
+func TestReleasesOfTwoLanes(t *testing.T) {
+	r := newReleasesWorld(t, feedOfTill+"---\n"+strings.ReplaceAll(feedOfTill, "till", "kiosk"))
+	url := r.server.Create("kiosk")
+	kiosk := r.server.Work(t, "kiosk")
+	push := func(branch string) {
+		kiosk.Write("deploy/kiosk.yaml", laneWorkload("kiosk", branch))
+		kiosk.Commit(branch)
+		kiosk.Push()
+	}
+	push("one")
+	r.commitNow("main", "a kiosk", map[string]string{"workloads/kiosk.yaml": "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: WorkloadRegistration\nmetadata: {name: kiosk}\nspec:\n  workload: {repo: " + url + ", branch: main, path: ./deploy}\n  workspace: shop\n"})
+	all := []string{"dev", "stage", "prod"}
+	r.run(all...)
+	push("two")
+	r.push("bad")
+	commits := len(strings.Fields(gittest.Git(t, r.server.Dir("out"), "rev-list", "dev")))
+	r.run()
+	pins := gittest.Files(t, r.server.Dir(r.cp()), r.head(r.cp(), "dev"))
+	if !strings.Contains(pins[pinsOfTill], "name: till-2\n") || !strings.Contains(pins[".fairlead/pins/kiosk.yaml"], "name: kiosk-2\n") {
+		t.Errorf("dev has %s and %s", pins[pinsOfTill], pins[".fairlead/pins/kiosk.yaml"])
+	}
+	trailers := gittest.Git(t, r.server.Dir(r.cp()), "log", "-1", "--format=%(trailers:key=Fairlead-Lane,valueonly)", "dev")
+	if n := len(strings.Fields(trailers)); n != 2 {
+		t.Errorf("the promotion moves %d lanes: %s", n, trailers)
+	}
+	if n := len(strings.Fields(gittest.Git(t, r.server.Dir("out"), "rev-list", "dev"))) - commits; n != 1 && n != 2 { // with or without a merge
+		t.Errorf("the output of dev has %d new commits", n)
+	}
+	for range 2 { // the till alone decides when a run ends
+		r.run(all...)
+	}
+	r.want("dev=bad/2 stage=v1/1 prod=v1/1")
+	for _, environment := range all {
+		if kiosk, _ := r.stage(environment).FindRelease("kiosk"); kiosk.Name != "kiosk-2" || kiosk.State != status.StageVerified {
+			t.Errorf("%s has %+v", environment, kiosk)
+		}
+	}
+}
+
 // TestReleasesKilled: whenever the process dies while a version comes, and while it moves on, the next one comes to the same end;
 // and so do two at once.
 func TestReleasesKilled(t *testing.T) {

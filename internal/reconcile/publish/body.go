@@ -194,6 +194,10 @@ func writeFollowed(b *strings.Builder, followed []model.Followed, n int) {
 		}
 		return item
 	})
+	registered := slices.DeleteFunc(slices.Clone(followed), func(f model.Followed) bool { return !f.IsRegistration })
+	if len(registered) > 0 {
+		fmt.Fprintf(b, "\n`fairlead versions adopt` has the versions of %s promoted: this environment keeps the commits that it has, and gets newer ones by promotion.\n", text.Count(len(registered), "registration"))
+	}
 	b.WriteString("\n`fairlead check -v` says what to write instead.\n\n</details>\n")
 }
 
