@@ -95,7 +95,9 @@ type Facts struct {
 	Environment string
 	// Wave is the wave that is proven or waits, of the advance with this id; "" for none.
 	Wave, Advance string
-	Retries       int // how often people had the workflows of the advance run again
+	WaveTypes     []string       // the cluster types of the wave
+	WaveStatuses  []CommitStatus // of the output since the commit that brought the wave, the newest of each context
+	Retries       int            // how often people had the workflows of the advance run again
 	Commit        string
 	Lane          string // the one that would get the commit; "" for all
 	Authors       []Person
@@ -212,6 +214,7 @@ const (
 	Members        NeedKind = "members"
 	BaseStatuses   NeedKind = "base"
 	OutputStatuses NeedKind = "output"
+	WaveStatuses   NeedKind = "wave"
 	Clusters       NeedKind = "clusters"
 	Fleet          NeedKind = "fleet"     // the expected clusters; answered in Facts.Fleets
 	Approvals      NeedKind = "approvals" // of the pull request and in Git

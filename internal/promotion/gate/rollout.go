@@ -38,11 +38,15 @@ type failuresSpec struct {
 // of the Provider's uid, which distinguishes clusters.
 var fluxContexts = []string{"kustomization/*", "helmrelease/*"}
 
+// contextPatterns makes regular expressions of quoted patterns. The names of cluster types have no dots there.
+var contextPatterns = strings.NewReplacer(`\*`, ".*", `\{clusterType\}`, "(?P<clusterType>[a-z0-9-]+)", `\{cluster\}`, "[a-z0-9.-]+")
+
 type rolloutGate struct {
 	gateName
 	rule           rollout.Rule
 	contexts       []*regexp.Regexp
 	customContexts bool
+	namesTypes     bool // all contexts have {clusterType}
 	// fleet is the rule for expected clusters; nil to judge reporting ones.
 	fleet      *rollout.FleetRule
 	allObjects bool // count, not only platform objects
@@ -65,8 +69,10 @@ func newRolloutGate(spec model.GateSpec) (Gate, problem.List) {
 	if !g.customContexts {
 		s.Contexts = fluxContexts
 	}
+	g.namesTypes = g.customContexts
 	for _, pattern := range s.Contexts {
-		re, err := regexp.Compile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
+		g.namesTypes = g.namesTypes && strings.Count(pattern, "{clusterType}") == 1
+		re, err := regexp.Compile("(?s)^" + contextPatterns.Replace(regexp.QuoteMeta(pattern)) + "$")
 		if err != nil || pattern == "" {
 			problems = append(problems, spec.Problem("write it as kustomization/* or e2e; * matches any text", "%q is not a pattern of contexts", pattern))
 			continue
@@ -81,7 +87,10 @@ func (g rolloutGate) Needs(f Facts) []Need {
 		return []Need{{Key: g.fleetKey(f), Kind: Fleet, AllObjects: g.allObjects}}
 	}
 	needs := []Need{{Key: "clusters " + f.Environment, Kind: Clusters}}
-	if len(g.contexts) > 0 {
+	switch {
+	case f.Wave != "" && g.namesTypes:
+		needs = append(needs, Need{Key: "statuses of wave " + f.Wave + " of " + f.Environment, Kind: WaveStatuses})
+	case len(g.contexts) > 0:
 		needs = append(needs, outputNeed(f))
 	}
 	return needs
@@ -170,23 +179,34 @@ func (g rolloutGate) Forecast(f Facts, from time.Time) Forecast {
 
 func (g rolloutGate) collectReports(f Facts) []rollout.Report {
 	all := slices.Clone(f.Reports)
-	if f.Wave != "" { // statuses do not say of which cluster type they are
-		return all
+	if f.Wave != "" {
+		return append(all, collectStatuses(f.WaveStatuses, f.PreviousStatuses, func(s CommitStatus) bool { return g.countsInWave(s, f) })...)
 	}
-	for _, s := range f.OutputStatuses {
-		if g.countsStatus(s, f) {
+	return append(all, collectStatuses(f.OutputStatuses, f.PreviousStatuses, func(s CommitStatus) bool { return g.countsStatus(s, f) })...)
+}
+
+func collectStatuses(said, previous []CommitStatus, counts func(CommitStatus) bool) (all []rollout.Report) {
+	for _, s := range said {
+		if counts(s) {
 			all = append(all, reportFromStatus(s))
 		}
 	}
-	for _, s := range f.PreviousStatuses {
-		told := slices.ContainsFunc(f.OutputStatuses, func(now CommitStatus) bool { return now.Context == s.Context })
-		if g.countsStatus(s, f) && !told {
+	for _, s := range previous {
+		told := slices.ContainsFunc(said, func(now CommitStatus) bool { return now.Context == s.Context })
+		if counts(s) && !told {
 			late := reportFromStatus(s)
 			late.Current = false
 			all = append(all, late)
 		}
 	}
 	return all
+}
+
+func (g rolloutGate) countsInWave(s CommitStatus, f Facts) bool {
+	return g.namesTypes && slices.ContainsFunc(g.contexts, func(re *regexp.Regexp) bool {
+		found := re.FindStringSubmatch(s.Context)
+		return found != nil && slices.Contains(f.WaveTypes, found[re.SubexpIndex("clusterType")])
+	})
 }
 
 func (g rolloutGate) countsStatus(s CommitStatus, f Facts) bool {

@@ -61,8 +61,8 @@ func CompileWave(w model.Wave) (Set, problem.List) {
 	}
 	set, problems := newWaveSet("proof of wave "+w.Name, specs, append([]Kind{KindRollout, KindSoak}, waveKinds...), "the proof of the environment may have any gate")
 	for _, g := range set.Gates {
-		if r, ok := g.(rolloutGate); ok && (r.fleet != nil || r.customContexts) {
-			problems = append(problems, problem.Problem{Pos: w.Pos, Summary: fmt.Sprintf("the gate rollout of wave %s cannot have contexts, of, groups, failures or objects", w.Name),
+		if r, ok := g.(rolloutGate); ok && (r.fleet != nil || r.customContexts && !r.namesTypes) {
+			problems = append(problems, problem.Problem{Pos: w.Pos, Summary: fmt.Sprintf("the gate rollout of wave %s cannot have contexts without {clusterType}, of, groups, failures or objects", w.Name),
 				Hint: "it counts the clusters of the wave that report to Fairlead; write clusters, percent, stale or timeout"})
 		}
 	}

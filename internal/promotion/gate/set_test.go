@@ -181,6 +181,8 @@ func TestGatesOfWaves(t *testing.T) {
 		{"- merged\n", 1, 1, 0},
 		{"- approval: {distinct: true}\n", 1, 1, 0},
 		{"- rollout: {contexts: [e2e]}\n", 1, 1, 0},
+		{"- rollout: {contexts: ['kustomization/*/{clusterType}.{cluster}']}\n", 1, 0, 0},
+		{"- rollout: {contexts: ['kustomization/*/{clusterType}.{cluster}', e2e]}\n", 1, 1, 0},
 	} {
 		specs := stage(t, c.gates).Gates
 		w := model.Wave{Name: "canary", Gates: specs, Proof: specs}
@@ -204,6 +206,34 @@ func TestGatesOfWaves(t *testing.T) {
 	}
 	if _, has := set.Needs(facts(func(*Facts) {}))[0].Inputs["wave"]; has {
 		t.Error("the workflow of an environment has the input wave")
+	}
+	typed := setOf(t, "- rollout: {contexts: ['kustomization/*/{clusterType}.{cluster}']}\n")
+	for _, c := range []struct {
+		contexts []string
+		want     Status
+	}{
+		{[]string{"kustomization/fleet/large.west-1", "kustomization/fleet/west-1"}, Wait},
+		{[]string{"kustomization/fleet/small.east-1"}, Pass},
+		{[]string{"kustomization/fleet/small.east-2"}, Wait}, // for east-1, which has reported before
+		{[]string{"kustomization/fleet/small.east-1", "kustomization/fleet/large.west-1 failed"}, Pass},
+		{[]string{"kustomization/fleet/small.east-1", "kustomization/fleet/small.east-2 failed"}, Fail},
+	} {
+		v := typed.Evaluate(facts(func(f *Facts) {
+			f.Wave, f.WaveTypes = "canary", []string{"small"}
+			f.PreviousStatuses = []CommitStatus{{Context: "kustomization/fleet/small.east-1", Outcome: Success}, {Context: "kustomization/fleet/large.west-1", Outcome: Success}}
+			for _, context := range c.contexts {
+				name, failed := strings.CutSuffix(context, " failed")
+				st := success()[0]
+				st.Context = name
+				if failed {
+					st.Outcome = Failure
+				}
+				f.WaveStatuses = append(f.WaveStatuses, st)
+			}
+		}))
+		if v.Status != c.want {
+			t.Errorf("%v give %v: %s", c.contexts, v.Status, v.Reason)
+		}
 	}
 	rollout := setOf(t, "- rollout\n")
 	statuses := func(f *Facts) { f.OutputStatuses = success() }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -181,4 +182,32 @@ func TestWaveRetry(t *testing.T) {
 			t.Errorf("after retry %d there are %d decisions", want, n)
 		}
 	}
+}
+
+// TestWaveStatuses: commit statuses whose contexts name a cluster type count in the wave of this, also on later commits.
+func TestWaveStatuses(t *testing.T) {
+	w := newWaveWorld(t, "direct")
+	w.settings("direct", "[rollout, {soak: 1h}]", "[{rollout: {contexts: ['kustomization/*/{clusterType}.{cluster}']}}]")
+	report := func(clusterType string, outcome forge.Outcome) {
+		t.Helper()
+		w.says("dev", "kustomization/fleet/"+clusterType+"."+clusterType+"-1", outcome, "reconciled")
+	}
+	report("cloud", forge.Success)
+	w.names[w.changeNow(1)] = "1"
+	w.settle()
+	report("edge", forge.Success)
+	w.ready("cloud")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=0")
+	report("cloud", forge.Success)
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=1")
+	report("cloud", forge.Failure)
+	w.ready("field")
+	w.settle()
+	w.wantFolders("cloud=1 edge=0 field=1")
+	w.wantWaves("canary failed 1/1, first-edge verified 1/1, rest waiting 0/0")
+	report("cloud", forge.Success)
+	w.settle()
+	w.wantFolders("cloud=1 edge=1 field=1")
 }

@@ -60,6 +60,8 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 			f.Answers[need.Key] = a
 		}
 		return err
+	case gate.WaveStatuses:
+		return readWaveStatuses(ctx, m, s, f)
 	case gate.OutputStatuses:
 		return m.readOutputStatuses(ctx, s, f)
 	case gate.Clusters:

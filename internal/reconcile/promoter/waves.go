@@ -273,7 +273,7 @@ func evaluateWave(ctx context.Context, m *Promoter, s *stageState, a *wave.Advan
 		return gate.Verdict{}, err
 	}
 	part := *s
-	part.waveTypes, part.waveCommit = types, merged.ID
+	part.waveTypes, part.waveCommit, f.WaveTypes = types, merged.ID, types
 	if away := s.spec.Advance.Away; away > 0 {
 		part.silentBefore = f.MergedAt.Add(-away)
 	}
@@ -318,7 +318,7 @@ type waveBudget struct {
 // failures of all waves so far.
 func applyBudget(ctx context.Context, m *Promoter, part *stageState, b waveBudget, p *waveProofs) gate.Verdict {
 	judge := func(types []string) gate.Verdict {
-		part.waveTypes = types
+		part.waveTypes, b.facts.WaveTypes = types, types
 		m.answerNeeds(ctx, part, &b.running, &b.facts)
 		return b.running.Evaluate(b.facts)
 	}
@@ -348,6 +348,33 @@ func applyBudget(ctx context.Context, m *Promoter, part *stageState, b waveBudge
 		v = judge(rest)
 	}
 	return gate.CombineVerdicts(b.verdict.Gate, append(slices.Clone(v.Parts), spent))
+}
+
+// maxWaveCommits bounds how many commits of an output are asked for statuses of a wave.
+const maxWaveCommits = 100
+
+func readWaveStatuses(ctx context.Context, m *Promoter, s *stageState, f *gate.Facts) error {
+	f.WaveStatuses, f.PreviousStatuses = nil, nil
+	isBefore := false
+	commits, err := s.output.remote.Mirror().FirstParents(s.output.head, maxWaveCommits, func(commit string) bool {
+		stops := isBefore
+		isBefore = isBefore || commit == s.waveCommit
+		return stops
+	})
+	for i := 0; i < len(commits) && err == nil; i++ {
+		var said []gate.CommitStatus
+		said, err = m.readStatuses(ctx, s.output.remote, commits[i])
+		if i > 0 && commits[i-1] == s.waveCommit {
+			f.PreviousStatuses = said
+			break
+		}
+		for _, one := range said {
+			if !slices.ContainsFunc(f.WaveStatuses, func(newer gate.CommitStatus) bool { return newer.Context == one.Context }) {
+				f.WaveStatuses = append(f.WaveStatuses, one)
+			}
+		}
+	}
+	return err
 }
 
 // reportWave records for other processes whether a proof passed, and since when clusters run a wave.

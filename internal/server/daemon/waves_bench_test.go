@@ -21,18 +21,38 @@ import (
 // The benchmark has 2,000 clusters of 40 cluster types, in 10 waves.
 const (
 	waveTypes, clustersPerType, waveCount = 40, 50, 10
+	edgeClusters                          = 500
 	mostWave                              = 0.100 // s of CPU of a round
 )
 
 // BenchmarkWaves takes a change of all cluster types of an environment through its waves. It fails if a round between two
 // waves, in which the reports of all clusters are new, takes more than it may.
 func BenchmarkWaves(b *testing.B) {
+	waves := ""
+	for i := range waveCount - 1 {
+		waves += fmt.Sprintf("        - {name: wave-%d, pick: {count: %d}}\n", i, waveTypes/waveCount)
+	}
+	benchmarkWaves(b, fleet.Size{Workloads: 10, ClusterTypes: waveTypes, Configs: 20}, waves, waveCount, "")
+}
+
+// BenchmarkWavesOfClusters takes a change through 500 clusters of one type, which have folders of their own: 1 %, 10 %, and all.
+func BenchmarkWavesOfClusters(b *testing.B) {
+	var list strings.Builder
+	for i := range edgeClusters {
+		fmt.Fprintf(&list, "{name: cluster-%d, type: ct-0000}, ", i)
+	}
+	waves := "        - {name: one, clusters: {}, pick: {percent: 1}}\n        - {name: ten, clusters: {}, pick: {percent: 10}}\n"
+	benchmarkWaves(b, fleet.Size{Workloads: 10, ClusterTypes: 1, Configs: 20}, waves, 3, "apiVersion: fairlead.io/v1alpha1\nkind: ClusterList\nmetadata: {name: edge}\nspec: {clusters: ["+list.String()+"]}\n")
+}
+
+func benchmarkWaves(b *testing.B, size fleet.Size, waves string, waveCount int, clusters string) {
 	program := program(b)
 	for b.Loop() {
-		s := newSite(b, fleet.Size{Workloads: 10, ClusterTypes: waveTypes, Configs: 20}, 1)
-		promotion := "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: fleet}\nspec:\n  environments:\n    - name: prod0\n      waves:\n"
-		for i := range waveCount - 1 {
-			promotion += fmt.Sprintf("        - {name: wave-%d, pick: {count: %d}}\n", i, waveTypes/waveCount)
+		s := newSite(b, size, 1)
+		promotion := "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: fleet}\nspec:\n  environments:\n    - name: prod0\n      waves:\n" + waves
+		if clusters != "" {
+			s.written[0]["clusters.yaml"] = []byte(clusters)
+			s.edit(0, "cluster-types/ct-0000.yaml", "  labels:\n", "  annotations: {fairlead.io/per-cluster: \"true\"}\n  labels:\n")
 		}
 		files, err := tree.Union(s.base, s.one(".fairlead/promotion.yaml", promotion))
 		s.must(err)
@@ -40,7 +60,7 @@ func BenchmarkWaves(b *testing.B) {
 		secret := filepath.Join(s.dir, "secret")
 		s.must(os.WriteFile(secret, []byte("a shared secret of all clusters"), 0o600))
 		s.more = fmt.Sprintf("webhooks: {flux: {secret: {file: %q}}}\n", secret)
-		p := &wavesRun{s.start(program), make(chan struct{}, 10_000)}
+		p := &wavesRun{s.start(program), make(chan struct{}, 10_000), clusters != ""}
 		go p.count()
 		p.merge()
 		p.rounds("in-sync")
@@ -69,7 +89,8 @@ func BenchmarkWaves(b *testing.B) {
 // wavesRun is a daemon whose cycles are counted.
 type wavesRun struct {
 	*process
-	cycles chan struct{}
+	cycles     chan struct{}
+	perCluster bool
 }
 
 func (p *wavesRun) count() {
@@ -106,11 +127,19 @@ func (p *wavesRun) rounds(want string) (spent float64) {
 func (p *wavesRun) reportAll() {
 	p.Helper()
 	head := gittest.Commit(p, p.server.Dir("out"), "prod0")
-	for i := range waveTypes * clustersPerType {
+	n := waveTypes * clustersPerType
+	if p.perCluster {
+		n = edgeClusters
+	}
+	for i := range n {
+		clusterType := fmt.Sprintf("ct-%04d", i%waveTypes)
+		if p.perCluster {
+			clusterType = fmt.Sprintf("cluster-%d", i)
+		}
 		body := fmt.Sprintf(`{"involvedObject": {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "namespace": "flux-system", "name": "fleet"},
 			"severity": "info", "timestamp": %q, "reason": "ReconciliationSucceeded", "message": "done",
-			"metadata": {"revision": "prod0@sha1:%s", "cluster": "cluster-%d", "environment": "prod0", "clusterType": "ct-%04d"}}`,
-			time.Now().UTC().Format(time.RFC3339), head, i, i%waveTypes)
+			"metadata": {"revision": "prod0@sha1:%s", "cluster": "cluster-%d", "environment": "prod0", "clusterType": %q}}`,
+			time.Now().UTC().Format(time.RFC3339), head, i, clusterType)
 		mac := hmac.New(sha256.New, []byte("a shared secret of all clusters"))
 		mac.Write([]byte(body))
 		r, err := http.NewRequest(http.MethodPost, "http://"+p.address+"/webhooks/flux", strings.NewReader(body))
