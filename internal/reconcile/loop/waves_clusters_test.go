@@ -91,9 +91,14 @@ func (w *waveWorld) reportShops(phase rollout.Phase, from, to int) {
 // one fails, no other changes.
 func TestWavesOfClusters(t *testing.T) {
 	w := newShops(t)
-	w.names[w.changeNow(1)] = "1"
+	commit := w.changeNow(1)
+	w.names[commit] = "1"
 	w.settle()
 	w.wantShops(1, 1)
+	arrivals, err := w.d.Simulate(t.Context(), commit)
+	if err != nil || !strings.Contains(fmt.Sprint(arrivals[1].WaitsFor), "wave one: ") || !strings.Contains(fmt.Sprint(arrivals[1].WaitsFor), "wave ten: ") {
+		t.Errorf("stage waits for %+v, %v", arrivals, err)
+	}
 	w.wantWaves("one rolling-out 0/1, ten waiting 0/10, rest waiting 0/89")
 	w.reportShops(rollout.Ready, 1, shops) // which got nothing new
 	w.reportShops(rollout.Failed, 0, 1)

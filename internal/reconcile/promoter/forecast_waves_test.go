@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -37,5 +40,18 @@ spec:
 				t.Errorf("until %s it waits for %q, want until %s", f.Time, f.WaitsFor, c.want)
 			}
 		})
+	}
+}
+
+// TestPlaceInFolders: a listed cluster with a folder of its own is expected there, and others with their type.
+func TestPlaceInFolders(t *testing.T) {
+	listed := []*model.ListedCluster{{Name: "shop-1", Type: "edge"}, {Name: "shop-2", Type: "edge"}, {Name: "cloud-1", Type: "cloud"}}
+	types := []ClusterType{{Name: "shop-1", Of: "edge", Clusters: 1}, {Name: "cloud-1", Of: "other", Clusters: 1}, {Name: "cloud", Clusters: -1}}
+	wanted := newWanted("prod", ledger.Output{}, types, placeInFolders(listed, types), false)
+	if diff := cmp.Diff(map[string]string{"shop-1": "shop-1", "shop-2": "edge", "cloud-1": "cloud"}, wanted.Listed); diff != "" {
+		t.Errorf("the types of listed clusters (-want +got):\n%s", diff)
+	}
+	if wanted.Expected["shop-1"] != 1 || listed[0].Type != "edge" {
+		t.Errorf("%d clusters are expected in shop-1, which is listed with type %s", wanted.Expected["shop-1"], listed[0].Type)
 	}
 }
