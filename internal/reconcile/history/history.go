@@ -1,7 +1,7 @@
 // Package history reads from Git what people and Fairlead did to environments: promotions, holds,
 // approvals and freezes, with time, author and reason.
 //
-// It reads only commit messages of Fairlead and its commands, so every clone has the same history.
+// It reads only commit messages, so every clone has the same history.
 // Text of people is one line.
 package history
 
@@ -46,6 +46,9 @@ const WavesBackAction = "waves-back"
 
 // RollbackAction is the action of a commit that rolls an environment back.
 const RollbackAction = "rollback"
+
+// ChangeAction is a commit of an environment's branch that records no action: someone changed what the environment has.
+const ChangeAction = "change"
 
 // Entry is one action of a person or Fairlead.
 type Entry struct {
@@ -123,6 +126,8 @@ type Branch struct {
 	// CommitAt returns the base commit at a commit of the branch; "" for none. It is nil without a
 	// record.
 	CommitAt func(head string) (string, error)
+	// IsShared reports whether a commit is on the base's branch too; nil if none is.
+	IsShared func(commit string) bool
 }
 
 const maxLine = 1000
@@ -139,7 +144,10 @@ func Read(b Branch, limit int, subject func(commit string) string) ([]Entry, err
 	for _, c := range slices.Backward(commits) {
 		e, ok := parseEntry(b, c, subject)
 		if !ok {
-			continue
+			if b.Environment == "" || len(c.Parents) > 1 || b.IsShared != nil && b.IsShared(c.ID) {
+				continue
+			}
+			e = Entry{Time: c.When, Who: cleanLine(c.Author.Name), Environment: b.Environment, Action: ChangeAction, Title: cleanLine(c.Subject()), Commit: c.ID, Repo: b.URL}
 		}
 		if e.To != "" && (e.Action == PromoteAction || e.Action == RollbackAction) {
 			if to == "" { // the writer before kept no history

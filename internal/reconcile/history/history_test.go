@@ -64,6 +64,7 @@ func TestRead(t *testing.T) {
 		{Environment: "prod", Action: "promote", Title: "Promote 2222222 to prod", From: one, To: two, Forced: "fix of the outage", Overrides: []string{"prod is held: the sale", "it is not verified in stage"}},
 		{Environment: "prod", Action: "hold", Title: "Hold prod", Reason: "the sale https://***@example.com/ ends on Monday"},
 		{Environment: "prod", Action: "promote", Title: "Promote 1111111 to prod", From: zero, To: one, Reason: "after: 1111111 was verified in stage; gates: all gates passed"},
+		{Environment: "prod", Action: "change", Title: "Write the first policy"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Entry{}, "Time", "Who", "Commit", "Repo")); diff != "" {
 		t.Error(diff)

@@ -47,7 +47,15 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 		return history.Log{}, err
 	}
 	var branches []history.Branch
+	shared := map[string]bool{} // the commits of the base, which other branches may have too
 	if base.Repo != nil {
+		commits, err := base.Repo.ListCommits(base.Head, maxHistory)
+		if err != nil {
+			return history.Log{}, err
+		}
+		for _, c := range commits {
+			shared[c.ID] = true
+		}
 		branches = append(branches, history.Branch{Repo: base.Repo, URL: l.options.Settings.ControlPlane.Repo, Head: base.Head})
 	}
 	ownRepos := map[string]*git.Repository{} // by environment
@@ -58,7 +66,7 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 		}
 		ownRepos[e.Name] = b.Repo
 		if b.Repo != nil && b.Head != base.Head {
-			branches = append(branches, history.Branch{Environment: e.Name, Repo: b.Repo, URL: b.URL, Head: b.Head, CommitAt: b.CommitAt})
+			branches = append(branches, history.Branch{Environment: e.Name, Repo: b.Repo, URL: b.URL, Head: b.Head, CommitAt: b.CommitAt, IsShared: func(commit string) bool { return shared[commit] }})
 		}
 	}
 	find := func(commit string) git.CommitInfo {

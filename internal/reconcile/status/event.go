@@ -33,6 +33,8 @@ type shownState struct {
 	word  StageState
 	tone  Tone
 	waits bool
+	// failing reports that it failed, and was not well since.
+	failing bool
 	// promoted reports that the order of promotion was known: without it, the state is that of the output alone.
 	promoted bool
 	since    time.Time // zero if it was the first that was seen
@@ -54,6 +56,7 @@ func (s *Store) followState(name string, when time.Time) {
 	}
 	before, known := s.shown[name]
 	known = known && before.promoted == promoted
+	now.failing = now.tone == ToneBad || known && before.failing && now.tone != ToneGood
 	now.since = before.since
 	switch {
 	case !known:
@@ -74,7 +77,7 @@ func (s *Store) followState(name string, when time.Time) {
 	switch {
 	case now.tone == ToneBad && before.tone != ToneBad:
 		add(FailedAction, stage.Commit)
-	case now.tone != ToneBad && before.tone == ToneBad:
+	case before.failing && !now.failing:
 		reason = string(now.word)
 		add(RecoveredAction, stage.Commit)
 	case now.waits && !before.waits:

@@ -55,3 +55,21 @@ func TestEvents(t *testing.T) {
 		t.Errorf("%d events are kept", n)
 	}
 }
+
+// TestRecovered: an environment has recovered once it is well, and not while a newer commit is rolled out.
+func TestRecovered(t *testing.T) {
+	var s Store
+	s.SetEnvironment(Environment{Name: "prod", State: InSync, Assignments: 1})
+	var got []string
+	for _, proof := range []gate.Status{gate.Pass, gate.Fail, gate.Wait, gate.Fail, gate.Wait, gate.Pass} {
+		s.SetPromotions(Chain{Stages: []Stage{{Environment: "prod", Commit: "a", Merged: true, Proof: gate.Verdict{Status: proof}, Next: promote.Decision{State: promote.Current}}}})
+		actions := ""
+		for _, e := range s.Snapshot().Events {
+			actions += e.Action[:1]
+		}
+		got = append(got, actions)
+	}
+	if want := []string{"", "f", "f", "ff", "ff", "ffr"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

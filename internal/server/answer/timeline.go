@@ -231,6 +231,9 @@ func (s Source) listMarks(all []Environment) []TimelineMark {
 				continue
 			}
 			known[promotion{name, e.To, e.Time.Unix()}] = true
+			if e.Action == history.ChangeAction {
+				e.Reason = e.Title
+			}
 			m := TimelineMark{e.Time, name, e.Action, e.Who, commitOf(e.To), e.Pull, cmp.Or(e.Forced, e.Reason), e.Forced != "", nil}
 			if len(e.Lanes) > 0 && e.To == "" {
 				m.Lanes, m.Commit = list.Convert(e.Lanes, func(l history.LaneVersion) string { return l.Lane }), commitOf(e.Lanes[0].Commit)

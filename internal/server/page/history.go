@@ -99,7 +99,7 @@ var actionWords = map[string]string{
 	forge.MergeAction: "merged", forge.CloseAction: "closed", forge.ReopenAction: "opened again", "clone-stack": "cloned a stack", "tear-down-stack": "tore down a stack",
 	"connect": "connected a cluster", "renew-key": "renewed a key", "retire": "retired a cluster", "adopt": "adopted a cluster", "ephemeral": "made or changed an ephemeral environment",
 	"waves-skip": "skipped a wave", history.WavesBackAction: "went back to before its waves", "waves-replace": "began its waves again", "waves-retry": "took back what was decided about waves",
-	status.FailedAction: "failed", status.RecoveredAction: "recovered", status.WaitsAction: "waits",
+	history.ChangeAction: "changed", status.FailedAction: "failed", status.RecoveredAction: "recovered", status.WaitsAction: "waits",
 }
 
 const approveAction = "approve"
@@ -119,7 +119,7 @@ func findAction(text string) string {
 
 // IsTitled reports whether the title says what was done, as to a freeze or a stack, and not the action alone.
 func (History) IsTitled(e answer.HistoryEntry) bool {
-	isKnown := slices.Contains(status.EventActions(), e.Action) || e.Moves() || e.Action == history.HoldAction || e.Action == "release" || e.Action == approveAction && e.To != ""
+	isKnown := slices.Contains(status.EventActions(), e.Action) || e.Moves() || e.Action == history.HoldAction || e.Action == history.ChangeAction || e.Action == "release" || e.Action == approveAction && e.To != ""
 	return e.Pull == 0 && (e.Environment == "" || !isKnown)
 }
 

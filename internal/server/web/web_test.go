@@ -54,6 +54,7 @@ func fleet() *status.Store {
 	proposed.Commit = "89abcdef0123456789abcdef0123456789abcdef"
 	set(status.Environment{Name: "dev", State: status.InSync, Reason: "the branch holds what it should", Inputs: inputs, Output: output("dev"),
 		Assignments: 12, ClusterTypes: 3, Took: 340 * time.Millisecond}, 49*time.Hour, 8*time.Second)
+	set(status.Environment{Name: "stage", State: status.InSync, Inputs: inputs, Assignments: 1}, 3*time.Hour, 8*time.Second) // it recovers
 	set(status.Environment{Name: "stage", State: status.Proposed, Reason: "pull request #12 waits for a merge", Inputs: inputs, Output: proposed,
 		Pull:     &status.Pull{Number: 12, Title: "stage: 2 cluster types, 1 workload; image only", URL: "https://git.example.com/org/gitops/pull/12", Head: proposed.Commit},
 		Withheld: []status.Withheld{{Cause: "removals", Reason: "it removes web from <edge> (the last assignment of workload web)", Acknowledge: proposed.Commit}},
