@@ -38,6 +38,22 @@ func (l *Loop) History(ctx context.Context) (history.Log, error) {
 	return all, err
 }
 
+// listShared returns the newest commits of the base, which the branches of environments may have too.
+func listShared(base source.Base) (map[string]bool, error) {
+	if base.Repo == nil {
+		return nil, nil
+	}
+	commits, err := base.Repo.ListCommits(base.Head, maxHistory)
+	if err != nil {
+		return nil, err
+	}
+	shared := map[string]bool{}
+	for _, c := range commits {
+		shared[c.ID] = true
+	}
+	return shared, nil
+}
+
 func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 	if l.source == nil {
 		return history.Log{}, ErrNotRead
@@ -47,15 +63,11 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 		return history.Log{}, err
 	}
 	var branches []history.Branch
-	shared := map[string]bool{} // the commits of the base, which other branches may have too
+	shared, err := listShared(base)
+	if err != nil {
+		return history.Log{}, err
+	}
 	if base.Repo != nil {
-		commits, err := base.Repo.ListCommits(base.Head, maxHistory)
-		if err != nil {
-			return history.Log{}, err
-		}
-		for _, c := range commits {
-			shared[c.ID] = true
-		}
 		branches = append(branches, history.Branch{Repo: base.Repo, URL: l.options.Settings.ControlPlane.Repo, Head: base.Head})
 	}
 	ownRepos := map[string]*git.Repository{} // by environment

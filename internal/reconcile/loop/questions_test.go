@@ -30,6 +30,13 @@ func TestQuestions(t *testing.T) {
 	}
 	log, err := d.History(t.Context())
 	past := slices.DeleteFunc(slices.Clone(log.Entries), func(e history.Entry) bool { return e.Pull > 0 })
+	isChange := func(e history.Entry) bool { return e.Action == history.ChangeAction }
+	for _, c := range past[max(0, slices.IndexFunc(past, isChange)):] { // what init has written on the branches of environments, and nothing of the base's
+		if !isChange(c) || c.Title != "Start the environment "+c.Environment {
+			t.Errorf("the oldest of the history is %+v", c)
+		}
+	}
+	past = slices.DeleteFunc(past, isChange)
 	if err != nil || len(log.Unread) > 0 || len(past) == 0 || past[len(past)-1].Environment != "dev" || past[len(past)-1].Action != history.PromoteAction || past[0].Who == "" {
 		t.Errorf("the history is %+v, %v", past, err)
 	}
