@@ -1,7 +1,11 @@
 package lane_test
 
 import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,4 +64,130 @@ func TestNextRelease(t *testing.T) {
 			}
 		})
 	}
+}
+
+// teamFeed is a branch of a team: its commits are "BRANCH.NUMBER", and each contains the lower ones of its branch.
+type teamFeed struct {
+	name           string
+	branch, number int
+	isGone         bool
+}
+
+func (f *teamFeed) commit() string { return fmt.Sprintf("%s%d.%03d", f.name, f.branch, f.number) }
+
+// TestReleaseHistories holds releases against the rules in random histories of pushes, rewritten branches, feeds that come and go, and
+// people who take older versions.
+func TestReleaseHistories(t *testing.T) {
+	histories := uint64(100_000)
+	if testing.Short() {
+		histories /= 40
+	}
+	made, byHand := 0, 0
+	for seed := range histories {
+		random := rand.New(rand.NewPCG(seed, 11))
+		feeds := []*teamFeed{{name: "a"}, {name: "b"}, {name: "c", isGone: true}}
+		var line []*model.Release // oldest first
+		for range 12 {
+			f := feeds[random.IntN(3)]
+			switch random.IntN(8) {
+			case 0:
+				f.branch, f.number = f.branch+1, random.IntN(3)
+			case 1:
+				f.isGone = !f.isGone
+			default:
+				f.number++
+			}
+			var last *model.Release
+			if len(line) > 0 {
+				last = line[len(line)-1]
+			}
+			hand := random.IntN(6) == 0
+			found := offerVersions(feeds, line, random, hand)
+			before := fmt.Sprint(line, found)
+			next, rewritten := lane.NextRelease("l", last, found)
+			if after := fmt.Sprint(line, found); after != before {
+				t.Fatalf("seed %d: what was there changed from %s to %s", seed, before, after)
+			}
+			if broken := checkRelease(last, next, found, rewritten, hand); broken != "" {
+				t.Fatalf("seed %d: %s\nlast %v\nfound %+v\nnext %v", seed, broken, last, found, next)
+			}
+			if next == nil {
+				continue
+			}
+			if made++; hand {
+				byHand++
+			}
+			line = append(line, next)
+		}
+	}
+	if made < int(histories) || byHand < int(histories)/10 {
+		t.Errorf("%d releases, %d of them by hand: the histories show too little", made, byHand)
+	}
+}
+
+// offerVersions returns what feeds offer the daemon, or a person, who takes any version.
+func offerVersions(feeds []*teamFeed, line []*model.Release, random *rand.Rand, hand bool) (found []lane.NewestVersion) {
+	for _, f := range feeds {
+		if f.isGone {
+			continue
+		}
+		one := lane.NewestVersion{Feed: f.name, Registration: f.name, Version: f.commit(), Commit: f.commit(), Follows: true}
+		switch {
+		case hand:
+			taken := teamFeed{name: f.name, branch: f.branch, number: random.IntN(f.number + 1)}
+			one.Version, one.Commit = taken.commit(), taken.commit()
+		case random.IntN(5) == 0:
+			one.Commit = ""
+		case len(line) > 0:
+			had := line[len(line)-1].Versions[f.name].Commit
+			one.Follows = had == "" || had <= one.Commit && had[:strings.Index(had, ".")] == one.Commit[:strings.Index(one.Commit, ".")]
+			one.Unchanged = random.IntN(4) == 0
+			one.Released = slices.ContainsFunc(line, func(r *model.Release) bool { return r.Versions[f.name].Commit == one.Commit })
+		}
+		found = append(found, one)
+	}
+	return found
+}
+
+func checkRelease(last, next *model.Release, found []lane.NewestVersion, rewritten []string, hand bool) string {
+	had, number := map[string]model.FeedVersion{}, 0
+	if last != nil {
+		had = last.Versions
+		fmt.Sscanf(last.Name, "l-%d", &number)
+	}
+	has := had
+	if next != nil {
+		has = next.Versions
+		switch {
+		case maps.Equal(had, has):
+			return "a release of nothing new"
+		case next.Name != fmt.Sprintf("l-%d", number+1):
+			return "its name does not follow"
+		}
+	}
+	for _, f := range found {
+		old, wasThere := had[f.Feed]
+		v, isThere := has[f.Feed]
+		isNew := f.Commit != "" && (!wasThere || f.Follows && !f.Unchanged && !f.Released)
+		switch {
+		case wasThere && !isThere:
+			return f.Feed + " is lost"
+		case isThere && v != old && v.Commit != f.Commit:
+			return f.Feed + " has a version that nobody offers"
+		case !hand && wasThere && v != old && !f.Follows:
+			return f.Feed + " fell"
+		case isNew && v.Commit != f.Commit:
+			return f.Feed + " has not the newest version"
+		case slices.Contains(rewritten, f.Feed) && v != old:
+			return f.Feed + " is rewritten, and taken"
+		case !hand && wasThere && f.Commit != "" && !f.Follows && f.Commit != old.Commit && !slices.Contains(rewritten, f.Feed):
+			return f.Feed + " is rewritten, and nobody is told"
+		}
+	}
+	for name := range has {
+		if !slices.ContainsFunc(found, func(f lane.NewestVersion) bool { return f.Feed == name }) && next != nil {
+			return name + " has no feed"
+		}
+	}
+	return ""
 }

@@ -78,6 +78,9 @@ func (w *world) read(e *env, rng *rand.Rand) reading {
 	for _, u := range e.after {
 		s.After = append(s.After, u.name)
 	}
+	if e.pinned && e.record != "" {
+		s.Incomplete = "a part of it is pinned"
+	}
 	switch {
 	case r.readable:
 		s.Proof = e.health(w.now)
@@ -100,7 +103,7 @@ func (w *world) tell(h promote.Line, e *env, r reading) bool {
 		return e.record == ""
 	}
 	if s := r.stage; h.Contains(s.Commit) && s.StoppedReason == "" {
-		e.statuses[s.Commit] = e.judged(w.now)
+		e.statuses[s.Commit] = e.proves(w.now)
 	}
 	for _, c := range h.Commits() { // what it went back behind
 		if h.Contains(r.stage.Commit) && h.IsNewer(c, r.stage.Commit) && r.stage.Proven[c] {

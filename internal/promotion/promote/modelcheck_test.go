@@ -50,7 +50,7 @@ func (r *referee) observe(readings []reading) {
 			}
 		}
 		if readings[i].readable && e.broken == "" {
-			e.stays[e.record].word = e.judged(r.world.now)
+			e.stays[e.record].word = e.proves(r.world.now)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (r *referee) could(e *env, commit string, readings []reading, strict bool) 
 	for _, u := range e.after {
 		there := readings[u.name[0]-'a']
 		if u.record == commit {
-			if !there.readable || u.broken != "" || u.judged(r.world.now) != gate.Pass {
+			if !there.readable || u.broken != "" || u.proves(r.world.now) != gate.Pass {
 				return false
 			}
 			continue
@@ -200,7 +200,7 @@ func (r *referee) settle() {
 	w.healed, w.frozen = true, false
 	failed := map[*env]string{}
 	for _, e := range w.envs {
-		e.hold, e.broken, e.version = "", "", e.version+1
+		e.hold, e.broken, e.pinned, e.version = "", "", false, e.version+1
 		if e.health(w.now).Status == gate.Fail && e.record != w.base[0] {
 			failed[e] = e.record
 		}

@@ -13,7 +13,7 @@ import (
 //
 //  1. Nothing is decided where an environment is stopped, or has a commit that the base
 //     does not have.
-//  2. PROVEN(u): what u has, if u is not stopped, it is merged, and its proof passes;
+//  2. PROVEN(u): what u has, if u is not stopped and has all of it, it is merged, and its proof passes;
 //     and what its Proven has that is older than what u has.
 //  3. BEYOND(a): the commits that a has or has passed. All, if it is not known where it
 //     stands.
@@ -67,7 +67,7 @@ func (o oracle) proven(u promote.Stage) set {
 	at, known := o.position(u.Commit)
 	return o.those(func(i int, c string) bool {
 		if c == u.Commit {
-			return u.StoppedReason == "" && u.Merged && u.Proof.Status == gate.Pass
+			return u.StoppedReason == "" && u.Incomplete == "" && u.Merged && u.Proof.Status == gate.Pass
 		}
 		return known && i > at && u.Proven[c]
 	})

@@ -46,6 +46,7 @@ type env struct {
 	hold    string // in Git, beside the record
 	version int    // of the branch that holds both
 	broken  string // why it is stopped; "" if it is not
+	pinned  bool   // somebody keeps an older version of a part of what it has
 
 	effects map[string]int // what a commit makes of the environment; no-ops make the same
 	outputs
@@ -75,7 +76,7 @@ type event struct {
 
 // kinds are the events, each as often as it should come.
 var kinds = strings.Fields(strings.Repeat("commit ", 5) + strings.Repeat("merge ", 5) + strings.Repeat("report ", 6) + strings.Repeat("clock ", 4) +
-	strings.Repeat("cycle ", 12) + "land land crash crash hold release release rollback rollback promote freeze thaw thaw approve approve approve removal removal acknowledge acknowledge push revert break mend mend edit")
+	strings.Repeat("cycle ", 12) + "land land crash crash hold release release rollback rollback promote freeze thaw thaw approve approve approve pin pin unpin unpin removal removal acknowledge acknowledge push revert break mend mend edit")
 
 func newWorld(rng *rand.Rand) *world {
 	w := &world{now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC), faulty: rng.IntN(3) == 0, quick: rng.IntN(2) == 0}
@@ -217,6 +218,8 @@ func (w *world) lever(kind string, e *env, rng *rand.Rand) {
 		e.broken = "the template t has a mistake"
 	case kind == "mend":
 		e.broken = ""
+	case kind == "pin", kind == "unpin":
+		e.pinned, e.version = kind == "pin", e.version+1
 	}
 	e.touched = e.touched || e.record != record
 	w.say("%s %s: has %q, hold %q, broken %q", kind, e.name, e.record, e.hold, e.broken)
@@ -251,6 +254,15 @@ func (e *env) merged() bool { return e.record != "" && e.output == e.effects[e.r
 func (e *env) judged(now time.Time) gate.Status {
 	v := e.health(now).Status
 	if v == gate.Pass && !e.merged() {
+		return gate.Wait
+	}
+	return v
+}
+
+// proves is the word on what an environment has that counts for others: not if it has not all of it.
+func (e *env) proves(now time.Time) gate.Status {
+	v := e.judged(now)
+	if v == gate.Pass && e.pinned {
 		return gate.Wait
 	}
 	return v
