@@ -88,21 +88,21 @@ func formatVersions(all []actions.FeedVersions, to *display.Stream) string {
 func newVersionsAdopt(a *app) *cobra.Command {
 	cc := newCommandContext(a)
 	c := &cobra.Command{
-		Use:   "adopt",
-		Short: "Have the versions of all registered workloads promoted",
-		Long: `Adopt writes a Feed for each WorkloadRegistration of the base that has none, into
-.fairlead/feeds. From then on each environment stays at the commit of the workload's
+		Use:   "adopt [REGISTRATION...]",
+		Short: "Have the versions of all registered workloads promoted, or of some",
+		Long: `Adopt writes a Feed for each WorkloadRegistration of the base that has none, or for those that
+are named, into .fairlead/feeds. From then on each environment stays at the commit of the workload's
 repository that it has, and a push reaches the first environment only: the others get it as they
 get commits of the base. Each registration has to be in a lane of the Promotion.`,
 		Example: `  fairlead versions adopt --dry-run
-  fairlead versions adopt --pull-request`,
-		Args: checkArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
+  fairlead versions adopt checkout --pull-request`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
 			d, err := cc.openForEnvironments(c.Context())
 			if err != nil {
 				return err
 			}
-			return cc.finishAction(c.Context())(actions.AdoptFeeds(c.Context(), d, cc.reason))
+			return cc.finishAction(c.Context())(actions.AdoptFeeds(c.Context(), d, args, cc.reason))
 		},
 	}
 	cc.addActionFlags(c, "")

@@ -209,8 +209,8 @@ func ListVersions(ctx context.Context, d *Session) ([]FeedVersions, error) {
 // feedsFolder has a file for each feed that nobody wrote by hand.
 const feedsFolder = source.OwnFolder + "/feeds"
 
-// AdoptFeeds writes a feed for each registration of the base that has none.
-func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) {
+// AdoptFeeds writes a feed for each registration of the base that has none, or for some of them.
+func AdoptFeeds(ctx context.Context, d *Session, some []string, reason string) (Result, error) {
 	return d.perform(ctx, "", func(v snapshot) (change, error) {
 		c := change{action: adoptAction, name: "feeds", title: "Promote the versions of what is registered", reason: reason}
 		if v.orderProblem != "" {
@@ -225,13 +225,23 @@ func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) 
 			partition = lane.NewPartition(*lanes)
 		}
 		c.files = map[string][]byte{}
+		known := list.Convert(registered, func(r *model.Registration) string { return r.Name })
+		for _, name := range some {
+			if !slices.Contains(known, name) {
+				return c, problem.Refusef(cmp.Or(problem.DidYouMean(name, known), "fairlead get registrations lists them"), "the base has no WorkloadRegistration %s", name)
+			}
+		}
 		var names []string
 		for _, r := range registered {
+			if len(some) > 0 && !slices.Contains(some, r.Name) {
+				continue
+			}
 			if slices.ContainsFunc(v.base.Progress.Feeds, func(f *model.Feed) bool { return f.Workload == r.Name }) {
 				continue
 			}
 			if partition.FindLane(r.Pos.File) == lane.Platform {
-				return c, problem.Refusef("write lanes: {each: workloads/*} into spec of the Promotion, or name a lane with that path", "no lane has %s, where %s is registered", r.Pos.File, r.Name)
+				c.notes = append(c.notes, fmt.Sprintf("%s still follows its branch: no lane has %s; write lanes: {each: workloads/*} into spec of the Promotion, or name a lane with that path", r.Name, r.Pos.File))
+				continue
 			}
 			written, err := model.EncodeObject("Feed", r.Name, map[string]string{"workload": r.Name})
 			if err != nil {
@@ -249,7 +259,10 @@ func AdoptFeeds(ctx context.Context, d *Session, reason string) (Result, error) 
 			c.moves = append(c.moves, r.Name+" follows branch "+r.Workload.Branch+" of "+r.Workload.Repo)
 		}
 		c.summary = "all that is registered has a feed"
-		if c.moves == nil {
+		switch {
+		case c.moves == nil && c.notes != nil:
+			return c, problem.Refusef("", "%s", c.notes[0])
+		case c.moves == nil:
 			return c, nil
 		}
 		c.summary = "what is pushed for " + text.Join(names, " and ") + " is promoted from environment to environment"
