@@ -68,6 +68,7 @@ type environment struct {
 	nextStale     time.Time // when the decisions of a Placement become too old; zero for never
 	// ephemeral is nil if the environment is there to stay.
 	ephemeral *source.Ephemeral
+	costs     string // of its stacks, if it is ephemeral
 }
 
 // attempt is how far a round has got with an environment.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/config"
@@ -149,6 +150,36 @@ func (f *ephemeralLife) hasStacks(ctx context.Context, e *source.Ephemeral, outp
 	})
 }
 
+// checkCosts warns of stacks that cost too much, as far as plans were sent with costs. All of an ephemeral environment is new.
+func (f *ephemeralLife) checkCosts(e *environment) {
+	limit, r := f.settings.Costs.Limit, &e.attempt.rendered
+	if limit == nil || f.promoter == nil {
+		return
+	}
+	sum := promoter.SumCosts(f.promoter, r.Tree, e.name, e.ephemeral.From.Name)
+	e.costs = cost.Text(sum)
+	for _, c := range sum {
+		if c.Currency == limit.Currency && c.Exceeds(limit.Increase) {
+			r.Problems.Warnf(e.ephemeral.Spec.Pos, "Ephemeral/"+e.name, fmt.Sprintf("fairlead ephemeral remove %s, or raise costs.limit in the settings", e.name),
+				"its stacks cost %s, and the settings allow +%d", cost.Text([]cost.Change{c}), limit.Increase)
+		}
+	}
+}
+
+// hasNewCosts reports whether plans were sent since checkCosts.
+func (f *ephemeralLife) hasNewCosts(all map[string]*environment) bool {
+	if f.settings.Costs.Limit == nil {
+		return false
+	}
+	for _, e := range all {
+		if e.ephemeral != nil && e.ephemeral.Settled() && !e.attempt.paused && e.attempt.err == nil &&
+			cost.Text(promoter.SumCosts(f.promoter, e.attempt.rendered.Tree, e.name, e.ephemeral.From.Name)) != e.costs {
+			return true
+		}
+	}
+	return false
+}
+
 // checkEphemeral stops an ephemeral environment whose output does not go where it should:
 // who may make its branch need not be allowed to choose where else we write. Its problems are
 // reported where it should go. That its end is near is a warning.
@@ -164,6 +195,7 @@ func (f *ephemeralLife) checkEphemeral(ctx context.Context, e *environment) erro
 		r.Problems.Warnf(spec.Pos, "Ephemeral/"+e.name, fmt.Sprintf("fairlead ephemeral extend %s --ttl 24h", e.name),
 			"it ends at %s, and is removed then", spec.Expires.UTC().Format(time.RFC3339))
 	}
+	f.checkCosts(e)
 	to := r.Model.OutputRepo()
 	from, err := f.source.OutputOf(ctx, e.ephemeral.From.Name)
 	if err != nil || to == nil || from == nil {

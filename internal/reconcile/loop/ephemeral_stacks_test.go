@@ -7,12 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/cost"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -192,4 +198,49 @@ func TestEphemeralStackTakenOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// clusterOfDev is a ledger with one cluster, of dev.
+type clusterOfDev struct{ *recorder.Recorder }
+
+func (clusterOfDev) Clusters() []ledger.Cluster {
+	return []ledger.Cluster{{ID: "one", Names: []ledger.Naming{{Name: "one"}}, Group: ledger.Group{Environment: "dev"}}}
+}
+
+// TestEphemeralCosts: an ephemeral environment warns as soon as the plans of its stacks that were sent cost more than the
+// settings allow.
+func TestEphemeralCosts(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.more += "costs: {limit: {increase: 100, currency: EUR}}\n"
+	inbox, use := w.inbox()
+	costs := map[string][]cost.Change{}
+	d := w.begin(w.data, use, func(o *loop.Options) {
+		o.Ledger = clusterOfDev{inbox}
+		o.FindPlans = func(namespace, object string) []stackview.ReportedPlan {
+			if namespace != "zmart-checkout-dev-pr-7" || costs[object] == nil {
+				return nil
+			}
+			first := stackview.ReportedPlan{PlanKey: stackview.PlanKey{Cluster: "one"}, Counts: tfplan.Counts{Add: 1}}
+			first.Costs = costs[object]
+			other := first
+			other.Cluster, other.Costs = "of another environment", []cost.Change{{Currency: "EUR", Before: "0.00", After: "900.00", Difference: "900.00"}}
+			return []stackview.ReportedPlan{first, other}
+		}
+	})
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	d.cycle()
+	if _, err := w.desk().Create(t.Context(), ephemeral.Creation{Name: "pr-7", From: "dev", TTL: 48 * time.Hour, Stacks: []string{"checkout/dev"}}); err != nil {
+		t.Fatal(err)
+	}
+	costs["checkout-dev-pr-7-network"] = []cost.Change{{Currency: "EUR", Before: "0.00", After: "60.00", Difference: "60.00"}}
+	for after, want := range []bool{false, true} {
+		d.cycle()
+		d.cycle()
+		got := fmt.Sprint(d.state("pr-7").Problems)
+		if strings.Contains(got, "0.00 to 120.00 EUR a month (+120.00)") != want {
+			t.Errorf("with %d plans more, it has %s", after, got)
+		}
+		costs["checkout-dev-pr-7-eks"] = costs["checkout-dev-pr-7-network"]
+	}
+	d.quiet("cp", "out")
 }

@@ -25,7 +25,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 		return ctx.Err()
 	}
 	due := l.isTimeUp()
-	if l.opened && !moved && !due && !l.undone && !l.hasDestroyedStacks() && !l.hasNewDrift() {
+	if l.opened && !moved && !due && !l.undone && !l.hasDestroyedStacks() && !l.hasNewDrift() && !l.ephemerals.hasNewCosts(l.environments) {
 		// It is time, or a cluster has reported, or a person has done something to a pull request.
 		if l.promoter.IsDue(l.woken || !poll.IsAll()) || l.promoter.CheckPulls(ctx) {
 			l.promoteCommits(ctx)

@@ -58,6 +58,28 @@ func NewCostText(find FindPlans, l Ledger, environment string) func(before, afte
 	}
 }
 
+// SumCosts returns what the plans of rendered stacks cost that clusters of environments sent: from the first of each component
+// to its last.
+func SumCosts(m *Promoter, rendered tree.Tree, environments ...string) []cost.Change {
+	stacks, err := stackfiles.Summarize(rendered)
+	if err != nil {
+		return nil
+	}
+	var sum []cost.Change
+	for _, environment := range environments {
+		find := m.options.FindPlans.selectEnvironment(m.options.Ledger, environment)
+		for _, k := range stacks {
+			for _, c := range k.Components {
+				plans := slices.DeleteFunc(find(k.Namespace, c.Object), func(p stackview.ReportedPlan) bool { return p.Costs == nil })
+				if len(plans) > 0 {
+					sum = cost.Add(sum, cost.Span(plans[0].Costs, plans[len(plans)-1].Costs))
+				}
+			}
+		}
+	}
+	return sum
+}
+
 // readPlans reads the plans of the stacks of an environment: at the output of the commit that it has,
 // or, for a commit that it may get, at the head of the output branch. They stay unknown while the output
 // of the commit is not merged.
