@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
 // Set is a list of gates that must all pass.
@@ -52,6 +53,17 @@ func CompileStage(s model.Stage) (gates, proof Set, problems problem.List) {
 
 // waveKinds are the gates of a wave; its proof may have rollout and soak, too.
 var waveKinds = []Kind{KindApproval, KindDispatch, KindHTTP, KindStatus, KindWindow}
+
+// CountFailed returns how many clusters failed, also those that its gates count by statuses.
+func (s Set) CountFailed(f Facts) int {
+	n := rollout.Summarize(f.Reports, rollout.Rule{}, f.MergedAt, f.Now).Failed
+	for _, g := range s.Gates {
+		if r, ok := g.(rolloutGate); ok {
+			n = max(n, r.summarize(f).Failed)
+		}
+	}
+	return n
+}
 
 // CompileWave compiles the proof of a wave.
 func CompileWave(w model.Wave) (Set, problem.List) {

@@ -218,7 +218,7 @@ func TestGatesOfWaves(t *testing.T) {
 		{[]string{"kustomization/fleet/small.east-1", "kustomization/fleet/large.west-1 failed"}, Pass},
 		{[]string{"kustomization/fleet/small.east-1", "kustomization/fleet/small.east-2 failed"}, Fail},
 	} {
-		v := typed.Evaluate(facts(func(f *Facts) {
+		f := facts(func(f *Facts) {
 			f.Wave, f.WaveTypes = "canary", []string{"small"}
 			f.PreviousStatuses = []CommitStatus{{Context: "kustomization/fleet/small.east-1", Outcome: Success}, {Context: "kustomization/fleet/large.west-1", Outcome: Success}}
 			for _, context := range c.contexts {
@@ -230,9 +230,10 @@ func TestGatesOfWaves(t *testing.T) {
 				}
 				f.WaveStatuses = append(f.WaveStatuses, st)
 			}
-		}))
-		if v.Status != c.want {
-			t.Errorf("%v give %v: %s", c.contexts, v.Status, v.Reason)
+		})
+		v := typed.Evaluate(f)
+		if failed := typed.CountFailed(f) == 1; v.Status != c.want || failed != (c.want == Fail) {
+			t.Errorf("%v give %v, and that one cluster failed: %t: %s", c.contexts, v.Status, failed, v.Reason)
 		}
 	}
 	rollout := setOf(t, "- rollout\n")

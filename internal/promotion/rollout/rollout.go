@@ -39,6 +39,8 @@ type Report struct {
 	// Object is the reconciled object, as "Kustomization/flux-system/apps".
 	Object string `json:"object"`
 	Phase  Phase  `json:"phase"`
+	// ClusterType is "" if it is not reported.
+	ClusterType string `json:"-"`
 	// Current means that the observed revision has the wanted commit.
 	Current bool `json:"current"`
 	// Waits means that it continues after approval of a plan.

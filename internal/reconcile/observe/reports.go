@@ -57,7 +57,7 @@ func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollou
 			e.ClusterType = ""
 		}
 		if current, ok := mine(e); ok {
-			r := rollout.Report{Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, Time: e.When}
+			r := rollout.Report{Source: e.Cluster, Object: e.Object, Phase: e.Phase, ClusterType: e.ClusterType, Current: current, Message: e.Message, Time: e.When}
 			switch phase := ledger.Explain(e.objectKey(), states[e.objectKey()], find); {
 			case phase == ledger.Waiting:
 				r.Phase, r.Waits = rollout.Progressing, true

@@ -287,7 +287,7 @@ func evaluateWave(ctx context.Context, m *Promoter, s *stageState, a *wave.Advan
 	p.progress[one.Name] = waveProgress{f.MergedAt, rollout.Summarize(f.Reports, rollout.Rule{}, f.MergedAt, m.now)}
 	v := running.Evaluate(f)
 	if v.Status == gate.Fail && spec.Budget != nil {
-		v = applyBudget(ctx, m, &part, waveBudget{*spec.Budget, a, running, v, f}, p)
+		v = applyBudget(&part, waveBudget{*spec.Budget, a, running, v, f}, p)
 	}
 	isDeployed := v.Status == gate.Pass
 	switch {
@@ -316,10 +316,16 @@ type waveBudget struct {
 
 // applyBudget returns the verdict on the cluster types of a wave that did not fail, if the budget allows the
 // failures of all waves so far.
-func applyBudget(ctx context.Context, m *Promoter, part *stageState, b waveBudget, p *waveProofs) gate.Verdict {
+func applyBudget(part *stageState, b waveBudget, p *waveProofs) gate.Verdict {
+	reports := map[string][]rollout.Report{}
+	for _, r := range b.facts.Reports {
+		reports[r.ClusterType] = append(reports[r.ClusterType], r)
+	}
 	judge := func(types []string) gate.Verdict {
-		part.waveTypes, b.facts.WaveTypes = types, types
-		m.answerNeeds(ctx, part, &b.running, &b.facts)
+		b.facts.WaveTypes, b.facts.Reports = types, nil
+		for _, t := range types {
+			b.facts.Reports = append(b.facts.Reports, reports[t]...)
+		}
 		return b.running.Evaluate(b.facts)
 	}
 	var rest, failed []string
@@ -330,7 +336,7 @@ func applyBudget(ctx context.Context, m *Promoter, part *stageState, b waveBudge
 			continue
 		}
 		failed = append(failed, t)
-		clusters += rollout.Summarize(b.facts.Reports, rollout.Rule{}, b.facts.MergedAt, m.now).Failed
+		clusters += b.running.CountFailed(b.facts)
 	}
 	p.failedTypes, p.failedClusters = p.failedTypes+len(failed), p.failedClusters+clusters
 	types, all := 0, 0
