@@ -30,11 +30,13 @@ func Extract(m *model.Model, from, name string) (Extraction, error) {
 	switch {
 	case !validName.MatchString(name):
 		return Extraction{}, problem.Refusef("as in "+BlueprintPrefix+"shop", "%q cannot be the name of a blueprint", name)
-	case i >= 0 && m.Stacks.List[i].Blueprint != nil:
+	case i >= 0 && m.Stacks.List[i].Blueprint != nil && m.Stacks.List[i].Blueprint.Name != name:
 		return Extraction{}, problem.Refusef("", "the stack %s takes the blueprint %s already", from, m.Stacks.List[i].Blueprint.Name)
 	}
 	base := m.Stacks.Layers[model.BaseLayer]
-	c := &cloner{model: m, into: &model.Model{}, target: base, copy: Copy{Files: map[string][]byte{}}}
+	into := *m
+	into.Environment = model.BaseLayer
+	c := &cloner{model: m, into: &into, target: base, copy: Copy{Files: map[string][]byte{}}}
 	err := c.findStack(from)
 	if err == nil {
 		c.team, c.env = c.from.Team, c.from.Env
@@ -151,7 +153,12 @@ func (c *cloner) reduce(root *yaml.Node, name string, base model.Layer, blueprin
 		return Copy{}, problem.Refusef("write it in a YAML document of its own", "the blueprint %s cannot be found in %s", blueprint.Name, blueprint.Pos.File)
 	}
 	expandAliases(documents[i])
-	return c.writeTaking(root, name, subtractMapping(c.spec, yamldoc.FindValue(yamldoc.RootOf(documents[i]), "spec")))
+	isTaken := c.from.Blueprint != nil
+	rest := subtractMapping(c.spec, yamldoc.FindValue(yamldoc.RootOf(documents[i]), "spec"), isTaken)
+	if isTaken && isSame(rest, c.spec) {
+		return Copy{}, problem.Refusef("", "the stack %s takes the blueprint %s already", c.from.Path(), name)
+	}
+	return c.writeTaking(root, name, rest)
 }
 
 // writeTaking returns the file of the stack, which takes a blueprint and has a spec of its own.
@@ -202,36 +209,37 @@ func (c *cloner) applyExtraction(e Extraction) (*model.Model, error) {
 	return m, nil
 }
 
-func subtractNodes(own, of *yaml.Node) *yaml.Node {
+func subtractNodes(own, of *yaml.Node, isTaken bool) *yaml.Node {
 	own, of = yamldoc.ResolveAlias(own), yamldoc.ResolveAlias(of)
 	switch {
 	case isSame(own, of):
 		return nil
 	case own.Kind == yaml.MappingNode && of.Kind == yaml.MappingNode:
-		if rest := subtractMapping(own, of); len(rest.Content) > 0 {
+		if rest := subtractMapping(own, of, isTaken); len(rest.Content) > 0 {
 			return rest
 		}
 		return nil
 	case len(own.Content) > 0 && own.Kind == yaml.SequenceNode && of.Kind == yaml.SequenceNode:
-		return subtractList(own, of)
+		return subtractList(own, of, isTaken)
 	}
 	return own
 }
 
-// subtractMapping returns what has to be merged over a mapping to get another one.
-func subtractMapping(own, of *yaml.Node) *yaml.Node {
+// subtractMapping returns what has to be merged over a mapping to get another one. What a stack lacks that takes the
+// blueprint already is inherited, and not removed.
+func subtractMapping(own, of *yaml.Node, isTaken bool) *yaml.Node {
 	rest := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i+1 < len(own.Content); i += 2 {
 		value := own.Content[i+1]
 		if _, shared := yamldoc.FindPair(of, own.Content[i].Value); shared != nil {
-			value = subtractNodes(value, shared)
+			value = subtractNodes(value, shared, isTaken)
 		}
 		if value != nil {
 			rest.Content = append(rest.Content, own.Content[i], value)
 		}
 	}
 	for i := 0; i+1 < len(of.Content); i += 2 {
-		if key, _ := yamldoc.FindPair(own, of.Content[i].Value); key == nil {
+		if key, _ := yamldoc.FindPair(own, of.Content[i].Value); key == nil && !isTaken {
 			yamldoc.SetScalar(rest, of.Content[i].Value, yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"})
 		}
 	}
@@ -239,7 +247,7 @@ func subtractMapping(own, of *yaml.Node) *yaml.Node {
 }
 
 // subtractList does so for lists whose items have names; others are replaced.
-func subtractList(own, of *yaml.Node) *yaml.Node {
+func subtractList(own, of *yaml.Node, isTaken bool) *yaml.Node {
 	rest := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, n := range own.Content {
 		item := yamldoc.ResolveAlias(n)
@@ -249,7 +257,7 @@ func subtractList(own, of *yaml.Node) *yaml.Node {
 		}
 		i := slices.IndexFunc(of.Content, func(o *yaml.Node) bool { return yamldoc.FindText(yamldoc.ResolveAlias(o), "name") == name })
 		if i >= 0 {
-			item = subtractNodes(item, of.Content[i])
+			item = subtractNodes(item, of.Content[i], isTaken)
 			if item == nil {
 				continue
 			}
