@@ -219,7 +219,8 @@ version.`,
 			if err != nil {
 				return err
 			}
-			return runVersionsAction(c.Context(), cc, "a skip", nil, func(d *actions.Session) (actions.Result, error) {
+			what := map[bool]string{false: "a skip"}[undo]
+			return runVersionsAction(c.Context(), cc, what, nil, func(d *actions.Session) (actions.Result, error) {
 				return actions.SkipVersion(c.Context(), d, feed, revision, cc.reason, undo)
 			})
 		},

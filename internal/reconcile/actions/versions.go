@@ -89,6 +89,11 @@ func UnpinVersion(ctx context.Context, d *Session, environment, feed, reason str
 		if err != nil {
 			return c, err
 		}
+		for _, r := range v.branch.Progress.Releases {
+			if skip := model.FindSkip(v.base.Progress.Skips, feed, r.Versions[feed].Commit); isPinned && skip != nil {
+				return c, problem.Refusef(fmt.Sprintf("fairlead rollback %s --lane %s --reason TEXT first, or wait for a newer release", environment, text.QuoteShell(r.Lane)), "%s %s of %s, which %s would get, is skipped: %s", feed, r.Versions[feed].Version, r.Name, environment, skip.Reason)
+			}
+		}
 		if isPinned {
 			c.files = map[string][]byte{file: nil}
 			return c, nil

@@ -431,7 +431,7 @@ func reportReleases(lines []*releaseLine, i int) (all []status.Release) {
 		case s.stage.Commit == "":
 			r.State = status.StageEmpty
 		case proof == gate.Fail:
-			r.State = status.StageFailed
+			r.State, r.Failure = status.StageFailed, s.stage.Proof.Reason
 		case !s.stage.Merged:
 			r.State = status.StageProposed
 		case proof == gate.Pass:

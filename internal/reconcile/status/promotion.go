@@ -170,6 +170,7 @@ type Release struct {
 	Versions []string   `json:"versions"`
 	Since    time.Time  `json:"since,omitzero"`
 	State    StageState `json:"state"`
+	Failure  string     `json:"failure,omitempty"` // why it failed
 	// Next is the release that the environment gets or waits for, and Change how it differs, as "checkout 1a2b3c4 -> 4d5e6f7".
 	Next       string   `json:"next,omitempty"`
 	NextCommit string   `json:"nextCommit,omitempty"`

@@ -90,7 +90,7 @@ func newReleasePlace(stage status.Stage, r status.Release) LanePlace {
 	}
 	switch {
 	case r.State == status.StageFailed:
-		p.State = State{Bad, string(r.State)}
+		p.State, p.Reason = State{Bad, string(r.State)}, cmp.Or(r.Failure, p.Reason)
 	case r.State == status.StageStopped, r.Hold != "":
 		p.State = State{Stopped, cmp.Or(map[bool]string{true: string(status.StageHeld)}[r.Hold != ""], string(r.State))}
 	case r.Next != "":

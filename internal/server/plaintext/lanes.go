@@ -69,6 +69,9 @@ func formatLanePositions(c status.Chain) string {
 		for _, s := range c.Stages {
 			r, _ := s.FindRelease(lane)
 			has = append(has, fmt.Sprintf("%s has %s", s.Environment, cmp.Or(r.Name, "none")))
+			if r.Failure != "" {
+				stops = append(stops, fmt.Sprintf("; %s failed in %s: %s", r.Name, s.Environment, r.Failure))
+			}
 			if stop := formatReleaseStop(r); stop != "" {
 				stops = append(stops, fmt.Sprintf("; %s in %s", stop, s.Environment))
 			}
@@ -112,6 +115,9 @@ func FormatReleases(s status.Stage) string {
 		line := fmt.Sprintf("releases of %s: %s", r.Lane, cmp.Or(r.Name, "none"))
 		if len(r.Versions) > 0 {
 			line += fmt.Sprintf(" (%s), %s", strings.Join(r.Versions, ", "), r.State)
+			if r.Failure != "" {
+				line += ": " + r.Failure
+			}
 		}
 		if stop := formatReleaseStop(r); stop != "" {
 			line += "; " + stop

@@ -72,7 +72,8 @@ func TestDescribedRoutes(t *testing.T) {
 func withParts() *status.Store {
 	store, c := &status.Store{}, chain()
 	c.Stages[2].Lanes = []status.Lane{{Name: "hello", Next: c4, Waiting: 2, Reason: "test has not verified it"}, {Name: "shop", Commit: c3, Hold: "the sale"}, {Name: "till", Commit: c2, State: status.StageFailed, Failure: "the till is full"}}
-	c.Stages[2].Releases = []status.Release{{Lane: "till", Name: "till-1", Commit: c1, Versions: []string{"till 1a2b3c4"}, Since: time.Unix(900, 0), State: status.StageVerified, Next: "till-2", NextCommit: c2, Change: []string{"till 1a2b3c4 -> 4d5e6f7"}, Verdict: gate.Verdict{Status: gate.Wait, Reason: "till-2 is not verified in test yet"}, Hold: "the sale"}}
+	c.Stages[2].Releases = []status.Release{{Lane: "till", Name: "till-1", Commit: c1, Versions: []string{"till 1a2b3c4"}, Since: time.Unix(900, 0), State: status.StageVerified, Next: "till-2", NextCommit: c2, Change: []string{"till 1a2b3c4 -> 4d5e6f7"}, Verdict: gate.Verdict{Status: gate.Wait, Reason: "till-2 is not verified in test yet"}, Hold: "the sale"},
+		{Lane: "kiosk", Name: "kiosk-1", Commit: c1, Versions: []string{"kiosk 1a2b3c4"}, State: status.StageFailed, Failure: "kiosk 1a2b3c4 is skipped: it loses orders", Verdict: gate.Verdict{Status: gate.Pass}}}
 	c.Commits[c.IndexCommit(c4)].Lanes, c.Commits[c.IndexCommit(c3)].Lanes = []string{"hello"}, []string{"shop"}
 	c.Stages[0].Advance, c.Stages[0].Waves = "3f2a9c1d04be", []status.Wave{
 		{Name: "canary", ClusterTypes: []string{"tiny"}, State: status.StageFailed, Merged: noon, Reason: "Kustomization apps failed on tiny-1", Clusters: 4, Ready: 3, Failed: 1},
