@@ -128,12 +128,13 @@ type TimelineTrack struct {
 // maxTracks bounds the tracks of all environments; each may have one.
 const maxTracks = 60
 
-// listTracks returns the lanes that an environment has another commit of, or that wait or are held there: those first, and
-// at most a number of them.
+// listTracks returns the lanes that an environment has another commit of, or gets another one of next, or that are held
+// there: those that are not well first, and at most a number of them.
 func listTracks(s Source, e Environment, t Timeline, most int) (tracks []TimelineTrack, left int) {
 	stage, _ := s.Snapshot.Chain.FindStage(e.Name)
 	for _, p := range listPlaces(s, stage) {
-		if p.State.Tone != Good || p.Commit != nil && p.Commit.ID != stage.Commit {
+		isApart := p.Commit != nil && p.Commit.ID != stage.Commit || p.Next != nil && p.Next.ID != stage.Next.Candidate
+		if isApart || p.State.Tone == Stopped || p.State.Tone == Bad {
 			tracks = append(tracks, TimelineTrack{Place: p})
 		}
 	}

@@ -334,7 +334,7 @@ func markTitle(m answer.TimelineMark) string {
 }
 
 var tickSteps = []struct{ past, step time.Duration }{
-	{10 * time.Minute, 2 * time.Minute}, {time.Hour, 10 * time.Minute}, {6 * time.Hour, time.Hour}, {24 * time.Hour, 4 * time.Hour}, {3 * 24 * time.Hour, 12 * time.Hour}, {7 * 24 * time.Hour, 24 * time.Hour},
+	{5 * time.Minute, time.Minute}, {10 * time.Minute, 2 * time.Minute}, {30 * time.Minute, 5 * time.Minute}, {time.Hour, 10 * time.Minute}, {3 * time.Hour, 30 * time.Minute}, {6 * time.Hour, time.Hour}, {24 * time.Hour, 4 * time.Hour}, {3 * 24 * time.Hour, 12 * time.Hour}, {7 * 24 * time.Hour, 24 * time.Hour},
 	{14 * 24 * time.Hour, 2 * 24 * time.Hour}, {30 * 24 * time.Hour, 5 * 24 * time.Hour}, {90 * 24 * time.Hour, 15 * 24 * time.Hour}, {365 * 24 * time.Hour, 60 * 24 * time.Hour},
 }
 
