@@ -130,9 +130,13 @@ without listed clusters, or with --environment-dir, one of its name.`,
 				clusters[folder] = append(clusters[folder], cluster.Name)
 			}
 			text, err := yamldoc.Encode(schedule.NewPlan(m, nil).PlacementDecisions(namespace, clusters)...)
-			if err == nil {
-				_, err = a.stdout.Write(text)
+			if err != nil {
+				return err
 			}
+			if len(text) == 0 {
+				fmt.Fprintf(a.stderr, "no policy of %s has a choice\n", m.Environment)
+			}
+			_, err = a.stdout.Write(text)
 			return err
 		},
 	}

@@ -54,6 +54,9 @@ func checkAliases(n *yaml.Node, begin int) error {
 
 // Encode returns values or document nodes as YAML documents, indented by two.
 func Encode[T any](values ...T) ([]byte, error) {
+	if len(values) == 0 { // an encoder without a document fails
+		return nil, nil
+	}
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
