@@ -27,9 +27,10 @@ type clusterListCommand struct {
 	stdin     io.Reader
 }
 
-const aboutRollouts = `ROLLOUT is what the branch of the output has of the manifest: the phase that it is in, what it lacks,
-or all of it, which is settled once clusters report it as ready. OBSERVED is what clusters report of what carries it out, to the daemon or the
-ledger that fairlead.yaml here or --url names. What cannot be read is not known.`
+const aboutRollouts = `ROLLOUT is what the branch of the output has of the manifest: the phase that it is
+in, what it lacks, or all of it, which is settled once clusters report it as ready. OBSERVED is what
+clusters report of what carries it out, to the daemon or the ledger that fairlead.yaml here or --url
+names. What cannot be read is not known.`
 
 func newClusterLists(a *app) []*cobra.Command {
 	var all []*cobra.Command

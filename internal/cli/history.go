@@ -32,8 +32,8 @@ func newHistory(a *app) *cobra.Command {
 		Short:   "List the commits that an environment had",
 		Long: `History lists the commits of the base that were promoted to an environment, newest first: since
 when it had each, and who changed the record, by promotion, rollback or by hand. It reads the
-record of the environment in Git, that of its lanes, and its versions of applications. With --lane it lists the commits that
-the environment had of one lane.`,
+record of the environment in Git, that of its lanes, and its versions of applications. With --lane
+it lists the commits that the environment had of one lane.`,
 		Example: `  fairlead history prod
   fairlead history prod --limit 100 --output json`,
 		Args:              checkArguments(1, 1),

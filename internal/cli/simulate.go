@@ -23,9 +23,9 @@ func newSimulate(a *app) *cobra.Command {
 		Short:   "Predict when a commit reaches each environment",
 		Long: `Simulate predicts when a commit of the base reaches each environment, if everything succeeds
 and the gates do not change: a time where all of them have a known end, and otherwise what
-it waits for. It does so too for a release of a lane, by its name. It changes nothing. With --url it asks a daemon, which answers from its last
-cycle; otherwise it reads the repositories and their forges with the settings.
-If lanes bring all that the commit changes before the whole commit arrives, it names them.`,
+it waits for. It does so too for a release of a lane, by its name. It changes nothing. With --url
+it asks a daemon, which answers from its last cycle; otherwise it reads the repositories and their
+forges with the settings. If lanes bring all that the commit changes before the whole commit arrives, it names them.`,
 		Example: `  fairlead simulate main
   fairlead simulate checkout-42
   fairlead simulate 4be1c2d --url http://fairlead.example.com:8080`,
