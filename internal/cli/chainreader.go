@@ -35,7 +35,7 @@ type chainReader interface {
 // newChainReader returns the daemon of --url, or a loop that writes nothing, or
 // errNoChainReader.
 func (cc *commandContext) newChainReader(ctx context.Context) (chainReader, error) {
-	if cc.daemonURL != "" && cc.controlPlaneFlag == "" {
+	if cc.daemonURL != "" {
 		return daemonClient{cc.daemonURL}, nil
 	}
 	return cc.newObserver(ctx)
@@ -194,13 +194,18 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	return o, err
 }
 
+// checkPlace refuses two places to ask for what only one of them answers.
+func checkPlace(cc *commandContext) error {
+	if cc.daemonURL != "" && cc.controlPlaneFlag != "" {
+		return usageErrorf("leave one of them out", "--url and --control-plane exclude each other")
+	}
+	return nil
+}
+
 // readObserverSettings reads the settings, or has them name the control plane of the flag, and nothing else.
 func readObserverSettings(cc *commandContext) error {
 	if cc.controlPlaneFlag == "" || cc.settings != nil {
 		return cc.readSettings()
-	}
-	if cc.daemonURL != "" {
-		return usageErrorf("leave one of them out", "--url and --control-plane exclude each other")
 	}
 	if err := cc.locateControlPlane(); err != nil {
 		return err

@@ -58,6 +58,9 @@ func parsePromotionArguments(args, names []string) (promotionArguments, error) {
 
 // readChain returns the state of the stages; nil if it is not known.
 func (cc *commandContext) readChain(ctx context.Context) (*status.Chain, error) {
+	if cc.controlPlaneFlag != "" && cc.daemonURL == "" { // what is merged needs the settings, with access to the forge
+		return nil, nil
+	}
 	who, err := cc.newChainReader(ctx)
 	if errors.Is(err, errNoChainReader) {
 		return nil, nil

@@ -46,7 +46,10 @@ forges with the settings. If lanes bring all that the commit changes before the 
 }
 
 func (cc *commandContext) simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
-	if cc.daemonURL != "" && cc.controlPlaneFlag == "" {
+	if err := checkPlace(cc); err != nil {
+		return nil, err
+	}
+	if cc.daemonURL != "" {
 		return daemonClient{cc.daemonURL}.simulate(ctx, revision)
 	}
 	observer, err := cc.newObserver(ctx)
