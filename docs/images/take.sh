@@ -82,3 +82,16 @@ stop_demo
 start_demo stack --stack
 until_true answered stacks/shop/dev '"run": '
 take stack "${HEIGHT:-900}" stacks/shop/dev
+
+# The film strip of the README: what the timeline of the overview shows while a change moves, one moment below the other.
+frame() { printf '<p>%s</p><div style="background-image: url(file://%s/%s.png); height: %spx"></div>\n' "$2" "$images" "$1" "$3"; }
+{
+  echo '<style>body { margin: 0; zoom: 0.62; width: 1280px; font: 600 22px sans-serif; } p { margin: 0; padding: 14px 24px; } div { background-position: 0 -195px; }</style>'
+  frame dev '1. A commit rolls out in dev.' 300
+  frame stage '2. The clusters of dev run it, and it goes on to stage.' 370
+  frame deletion '3. A typo would delete a workload: the pull request waits for a person.' 420
+  frame failed '4. A commit fails in dev, and goes no further.' 420
+} > "$home/film.html"
+"$chromium" --headless --no-sandbox --hide-scrollbars --user-data-dir="$home/browser" --allow-file-access-from-files \
+  --screenshot="$images/film.png" --window-size=794,1066 "file://$home/film.html" > /dev/null 2>&1
+echo "$images/film.png"

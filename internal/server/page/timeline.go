@@ -349,7 +349,7 @@ func newTicks(t answer.Timeline) (ticks []tickView) {
 		return nil
 	}
 	for at := t.From.UTC().Truncate(step).Add(step); at.Before(t.To); at = at.Add(step) {
-		if gap := at.Sub(t.Now).Abs(); gap < t.To.Sub(t.From)/20 { // now is there
+		if gap := at.Sub(t.Now).Abs(); gap < t.To.Sub(t.From)/12 { // now is there
 			continue
 		}
 		layout := "15:04"
