@@ -351,7 +351,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil || done.problems.StopsEnvironment() {
 		return err
 	}
-	done.step, done.advance, done.isUndecided, done.asksGates = part.step, part.advance, part.isUndecided, part.asksGates
+	done.step, done.advance, done.isUndecided, done.asksGates, done.rejected = part.step, part.advance, part.isUndecided, part.asksGates, part.rejected
 	if part.isUnknown {
 		done.result = publish.Result{State: publish.Advancing, Reason: part.waits, Head: part.head}
 		return nil

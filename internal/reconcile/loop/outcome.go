@@ -50,6 +50,7 @@ type outcome struct {
 	isUndecided  bool          // the proofs of its waves are not evaluated yet
 	advance      string        // its id; "" for none
 	asksGates    bool          // all but its own gates lets the wave be proposed
+	rejected     string        // see promoter.Environment
 }
 
 // mergedPull is a pull request that was merged, and what it changed; the zero value is none that this process knows.
@@ -174,7 +175,7 @@ func (l *Loop) promotionFacts() map[string]promoter.Environment {
 func (o *outcome) promotionFacts() promoter.Environment {
 	f := promoter.Environment{
 		Repo: o.output.Repo, Branch: o.output.Branch, Folder: o.output.Path, Head: o.result.Head,
-		InSync: o.result.State == publish.InSync, JustMerged: o.result.Commit != "", Withheld: o.result.Withheld,
+		InSync: o.result.State == publish.InSync && o.rejected == "", Rejected: o.rejected, JustMerged: o.result.Commit != "", Withheld: o.result.Withheld,
 		ClusterTypes: o.clusterTypes,
 	}
 	if i := slices.IndexFunc(o.commits, func(c source.Commit) bool { return c.Layer == "base" }); i >= 0 {

@@ -48,6 +48,7 @@ type waveOutput struct {
 	asksGates              bool   // see promoter.Environment
 	// isBack means that it goes back, which passes freezes, and isBegun that an advance is under way, which passes some.
 	isBack, isBegun bool
+	rejected        string // why it goes back, or stays there; "" if no advance is rejected
 }
 
 func (o waveOutput) keepRestraints(all []publish.Withholding) []publish.Withholding {
@@ -295,7 +296,8 @@ func (l waveDivider) followRejection(ctx context.Context, e *environment, advanc
 	if advance != nil || before.Advance != nil {
 		o.step = &publish.Step{Head: o.head, Target: target.rendered.ID().String(), Older: before.Older, Advance: before.Advance}
 	}
-	o.waits = fmt.Sprintf("advance %s is rejected: %s", rejected.Advance, cmp.Or(rejected.Reason, "no reason is given"))
+	o.rejected = fmt.Sprintf("advance %s is rejected: %s", rejected.Advance, cmp.Or(rejected.Reason, "no reason is given"))
+	o.waits = o.rejected
 	return true, nil
 }
 

@@ -44,6 +44,8 @@ type Environment struct {
 	NextWave  int
 	WaveWaits string
 	AsksGates bool // the wave waits for its gates alone, or is proposed
+	// Rejected is why the output is, or becomes, that of before the commit of the base; "" if it is not.
+	Rejected string
 }
 
 func (e *Environment) base() lane.Composition {

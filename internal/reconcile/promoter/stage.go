@@ -284,9 +284,13 @@ func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.L
 	if err != nil {
 		return err
 	}
-	if e := s.environment; e.RenderFailure != "" && e.base().Equal(s.composition()) {
+	e := s.environment
+	switch isRendered := e.base().Equal(s.composition()); {
+	case isRendered && e.RenderFailure != "":
 		s.stage.Proof = gate.CombineVerdicts("proof", []gate.Verdict{e.renderVerdict()})
-	} else if !inWaves {
+	case isRendered && e.Rejected != "":
+		s.stage.Proof = gate.CombineVerdicts("proof", []gate.Verdict{{Gate: "waves", Status: gate.Fail, Reason: e.Rejected}})
+	case !inWaves:
 		m.evaluateProof(ctx, s)
 	}
 	if s.err != nil { // what is not known takes nothing back
