@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
@@ -30,6 +31,14 @@ func openStack(ctx context.Context, cc *commandContext, args []string, more ...s
 		return nil, "", "", cc.explainActionError(err)
 	}
 	return d, environment, name, nil
+}
+
+// isNearBlueprint reports whether a copy would be of another team, which is called nearly as blueprints are.
+func isNearBlueprint(from, to string) bool {
+	team, _, named := strings.Cut(to, "/")
+	own, _, _ := strings.Cut(from, "/")
+	prefix := strings.TrimSuffix(stack.BlueprintPrefix, "/")
+	return named && team != own && team != prefix && problem.FindNearest(team, []string{prefix}) != ""
 }
 
 func newStackClone(cc *commandContext) *cobra.Command {
@@ -79,6 +88,8 @@ What destroys the stack, or components of it, is left out of the copy, and so ar
 			switch {
 			case makesBlueprint && (isBlueprint || into != "" || len(set) > 0):
 				return usageErrorf("as in fairlead stack clone dev checkout/dev "+to, "a blueprint is made of a stack, as it is")
+			case !makesBlueprint && isNearBlueprint(from, to):
+				return usageErrorf("write "+stack.BlueprintPrefix+"NAME, or a team that the environment has", "%s would be a stack, and is nearly a blueprint", to)
 			case isBlueprint && len(args) == 2:
 				return usageErrorf("as in fairlead stack clone prod "+from+" checkout/prod", "name the environment that gets the copy of a blueprint")
 			case isBlueprint && into != "":

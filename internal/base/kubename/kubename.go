@@ -89,7 +89,6 @@ func isSubdomain(name string) bool {
 	return true
 }
 
-// isWord accepts "".
 func isWord(text, others string) bool {
 	for i := range len(text) {
 		end := i == 0 || i == len(text)-1

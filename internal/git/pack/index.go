@@ -116,7 +116,6 @@ func (p *indexedPack) findOffset(id tree.ID) (int64, bool) {
 	return p.offsetAt(i), true
 }
 
-// offsetAt returns 0 if the index is damaged.
 func (p *indexedPack) offsetAt(i int) int64 {
 	at := int64(binary.BigEndian.Uint32(p.index[p.offsetTable()+4*i:]))
 	if at < largeOffset {

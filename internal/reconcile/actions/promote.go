@@ -123,7 +123,6 @@ func (v snapshot) resolveCandidate(p Promotion, from string) (string, error) {
 	return "", problem.Refusef("name the commit", "it is not known which commit is next for %s", p.Environment)
 }
 
-// readCommit returns the commit that an environment has; "" if environment is "".
 func (d *Session) readCommit(ctx context.Context, v snapshot, environment string) (string, error) {
 	if environment == "" {
 		return "", nil

@@ -211,6 +211,11 @@ func rollBackRelease(ctx context.Context, d *Session, r releaseView, b Rollback)
 	case r.Line.Contains(present) && !slices.Contains(older, target):
 		return change{}, problem.Refusef("go back to one that it had: fairlead history "+b.Environment+" lists them", "%s never had %s", b.Environment, r.Name(target))
 	}
+	for _, pin := range r.branch.Progress.Pins {
+		if _, has := r.Find(target).Versions[pin.Name]; has {
+			notes = append(notes, fmt.Sprintf("%s stays at %s, which is pinned: %s", pin.Name, pin.Version, pin.Reason))
+		}
+	}
 	name := r.Name(target)
 	c := change{
 		action: rollbackAction, environment: b.Environment, lane: b.Lane, from: present, to: target, reason: b.Reason, notes: notes,

@@ -66,6 +66,9 @@ func PinVersion(ctx context.Context, d *Session, environment, feed, revision, re
 		if err != nil {
 			return change{}, err
 		}
+		if skip := model.FindSkip(v.base.Progress.Skips, feed, version.Commit); skip != nil {
+			return change{}, problem.Refusef(endSkip(feed, version), "%s %s is skipped: %s", feed, version.Version, skip.Reason)
+		}
 		c := change{
 			action: pinVersion, environment: environment, part: feed, reason: reason, workloads: map[string]string{f.Registration.Name: version.Commit},
 			title:   fmt.Sprintf("Pin %s in %s to %s", feed, environment, version.Version),
@@ -91,7 +94,7 @@ func UnpinVersion(ctx context.Context, d *Session, environment, feed, reason str
 		}
 		for _, r := range v.branch.Progress.Releases {
 			if skip := model.FindSkip(v.base.Progress.Skips, feed, r.Versions[feed].Commit); isPinned && skip != nil {
-				return c, problem.Refusef(fmt.Sprintf("fairlead rollback %s --lane %s --reason TEXT first, or wait for a newer release", environment, text.QuoteShell(r.Lane)), "%s %s of %s, which %s would get, is skipped: %s", feed, r.Versions[feed].Version, r.Name, environment, skip.Reason)
+				return c, problem.Refusef(fmt.Sprintf("fairlead rollback %s --lane %s --reason TEXT first, wait for a newer release, or %s", environment, text.QuoteShell(r.Lane), endSkip(feed, r.Versions[feed])), "%s %s of %s, which %s would get, is skipped: %s", feed, r.Versions[feed].Version, r.Name, environment, skip.Reason)
 			}
 		}
 		if isPinned {
@@ -107,6 +110,30 @@ func UnpinVersion(ctx context.Context, d *Session, environment, feed, reason str
 // skipFile is the file of the base that has a version skipped.
 func skipFile(feed, commit string) string {
 	return path.Join(source.OwnFolder, "skips", feed+"-"+text.ShortCommit(commit)+".yaml")
+}
+
+func endSkip(feed string, v model.FeedVersion) string {
+	return fmt.Sprintf("fairlead versions skip %s=%s --undo --reason TEXT", feed, text.ShortCommit(v.Commit))
+}
+
+// findSkipped says of each environment that has a release with a version how to take it back.
+func findSkipped(ctx context.Context, d *Session, feed, commit string) (notes []string, err error) {
+	names, err := d.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		b, err := d.source.Branch(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range b.Progress.Releases {
+			if r.Versions[feed].Commit == commit {
+				notes = append(notes, fmt.Sprintf("%s keeps %s, which has it: fairlead rollback %[1]s --lane %[3]s --reason TEXT takes it back", name, r.Name, text.QuoteShell(r.Lane)))
+			}
+		}
+	}
+	return notes, nil
 }
 
 // SkipVersion keeps a version of a feed from being released, and releases with it from being promoted. undo ends that.
@@ -132,6 +159,10 @@ func SkipVersion(ctx context.Context, d *Session, feed, revision, reason string,
 			return c, nil
 		}
 		file := skipFile(feed, commit)
+		c.notes, err = findSkipped(ctx, d, feed, commit)
+		if err != nil {
+			return c, err
+		}
 		content, err := model.EncodeObject(model.SkipKind, strings.TrimSuffix(path.Base(file), ".yaml"), struct {
 			Feed   string `yaml:"feed"`
 			Commit string `yaml:"commit"`

@@ -78,5 +78,4 @@ func isKnown(o ledgerdb.FleetOutput, since time.Time) bool {
 	return !since.IsZero() && !o.Merged.Before(since)
 }
 
-// countSeconds returns 0 for a negative, unknown duration.
 func countSeconds(d time.Duration) int { return int(max(d, 0) / time.Second) }

@@ -155,7 +155,7 @@ func (w *attempt) branchURL() string { return w.options.Remote.URL() + "#" + w.o
 
 // reportDryRun changes nothing, and closes no pull requests.
 func (w *attempt) reportDryRun(ctx context.Context, id string) Result {
-	r := w.newResult(DryRun, "writing is off; write: true proposes it")
+	r := w.newResult(DryRun, "it is not proposed yet: a daemon with write: true proposes it")
 	r.Commit = id
 	if w.options.Forge == nil {
 		return r

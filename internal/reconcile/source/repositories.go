@@ -163,7 +163,6 @@ func (r *repositories) openRepository(ctx context.Context, location string, part
 	return o.repo, o.err
 }
 
-// controlPlane returns the control plane if the location is one of its URLs.
 func (r *repositories) controlPlane(location string, partOfControlPlane bool) *git.Repository {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -107,7 +107,8 @@ func (p *pass) warnChoice(i int, policy *model.Policy) {
 		p.found.add(problem.Problem{Pos: policy.Choice.Pos, Subject: policy.Subject(), Summary: fmt.Sprintf(format, args...), Hint: hint, Warning: true})
 	}
 	selected := types.Len()
-	if pick := policy.Choice.Pick; pick >= selected && policy.Choice.Names == nil {
+	isShort := func(u *schedule.Unit) bool { return u.Policy == policy && len(u.Places) < selected }
+	if pick := policy.Choice.Pick; pick >= selected && policy.Choice.Names == nil && !slices.ContainsFunc(p.plan.Units(), isShort) {
 		warn("pick fewer, or remove the choice", "the choice has no effect: it picks %d of %s", pick, text.Count(selected, "cluster type"))
 	}
 	var names []string
