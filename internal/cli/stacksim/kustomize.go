@@ -192,7 +192,6 @@ func (k *kustomization) folder() string { return strings.Trim(path.Clean("/"+k.s
 
 func (k *kustomization) isRoot() bool { return !strings.Contains(k.folder(), "/") }
 
-// timeout defaults to the interval.
 func (k *kustomization) timeout() time.Duration {
 	for _, text := range []string{k.spec.Timeout, k.spec.Interval} {
 		if d, err := time.ParseDuration(text); err == nil {

@@ -403,7 +403,6 @@ func pagesOf(placement string, all []*placementPage) []*placementPage {
 	return pages
 }
 
-// number returns the number of a page, from 1, as its name has it; 0 if it has none.
 func (p *placementPage) number() int {
 	number, err := strconv.Atoi(p.Name[strings.LastIndex(p.Name, "-")+1:])
 	if err != nil || !strings.Contains(p.Name, pageInfix) {

@@ -53,7 +53,6 @@ func (v *View) FindMonths(ctx context.Context, q Query) (Page[Month], error) {
 	return newPage(all, q, Month.key), nil
 }
 
-// knownSeconds returns nil for a negative duration.
 func knownSeconds(d time.Duration) *int {
 	if d < 0 {
 		return nil

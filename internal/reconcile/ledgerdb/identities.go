@@ -56,7 +56,6 @@ func (w *batchWriter) findID(ctx context.Context, statement string, args ...any)
 	return id, err
 }
 
-// revisionID finds or adds a revision; 0 for "".
 func (w *batchWriter) revisionID(ctx context.Context, text string) (int64, error) {
 	id, known := w.revisions[text]
 	if known || text == "" {
@@ -67,7 +66,6 @@ func (w *batchWriter) revisionID(ctx context.Context, text string) (int64, error
 	return id, err
 }
 
-// messageID finds or adds a message; 0 for "".
 func (w *batchWriter) messageID(ctx context.Context, text string) (int64, error) {
 	id, known := w.messages[text]
 	if known || text == "" {

@@ -82,7 +82,6 @@ func (s *sentPlans) add(ctx context.Context, cluster string, r tfplan.Report, wa
 	return true
 }
 
-// write requires the lock.
 func (s *sentPlans) write(ctx context.Context, p stackview.ReportedPlan) error {
 	now := p.ID + cost.Text(p.Costs)
 	if s.written[p.PlanKey] == now {
