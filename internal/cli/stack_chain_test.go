@@ -237,6 +237,12 @@ func (c *stackChain) approvePlan(environment, component string) {
 func (c *stackChain) approveInputs(environment, component string) {
 	c.Helper()
 	c.await(environment, component+" waits")
+	c.approveWaiting(environment, component)
+}
+
+// approveWaiting approves the plan that a cluster has of a component.
+func (c *stackChain) approveWaiting(environment, component string) {
+	c.Helper()
 	text, err := os.ReadFile(c.folder.path(stackFolder, environment, strings.ReplaceAll(component, "/", "-")+".yaml"))
 	if err != nil {
 		c.Fatal(err)

@@ -58,8 +58,11 @@ func (c *stackChain) approveByHand(environment, component string) {
 	c.approveInputs(environment, component)
 	c.mergeUntil(environment, component+" is applied", func() bool {
 		for len(c.events[environment]) > 0 {
-			if <-c.events[environment] == component+" is applied" {
+			switch <-c.events[environment] {
+			case component + " is applied":
 				return true
+			case component + " waits": // what it is made of has changed since it was approved
+				c.approveWaiting(environment, component)
 			}
 		}
 		return false
