@@ -194,8 +194,8 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	return o, err
 }
 
-// checkPlace refuses two places to ask for what only one of them answers.
-func checkPlace(cc *commandContext) error {
+// refuseBothPlaces refuses two places to ask for what only one of them answers.
+func refuseBothPlaces(cc *commandContext) error {
 	if cc.daemonURL != "" && cc.controlPlaneFlag != "" {
 		return usageErrorf("leave one of them out", "--url and --control-plane exclude each other")
 	}

@@ -62,7 +62,7 @@ func (e *promotionExplainer) run(ctx context.Context, environment string) error 
 			return usageErrorf("write a folder of the base and /*, as in --lanes 'workloads/*'", "--lanes: %s", reason)
 		}
 	}
-	if err := checkPlace(e.commandContext); err != nil {
+	if err := refuseBothPlaces(e.commandContext); err != nil {
 		return err
 	}
 	reader, err := e.newChainReader(ctx)

@@ -46,7 +46,7 @@ forges with the settings. If lanes bring all that the commit changes before the 
 }
 
 func (cc *commandContext) simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
-	if err := checkPlace(cc); err != nil {
+	if err := refuseBothPlaces(cc); err != nil {
 		return nil, err
 	}
 	if cc.daemonURL != "" {

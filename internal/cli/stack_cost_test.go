@@ -24,19 +24,21 @@ func setSize(n string) map[string]string {
 	return map[string]string{"blueprints/shop.yaml": strings.Replace(chainFiles["blueprints/shop.yaml"], `value: "1"`, `value: "`+n+`"`, 1)}
 }
 
-// TestStackChainCost: what costs too much in dev does not get to stage, although it is applied in dev; a smaller change
-// of it does, and what it costs more than what was verified is what counts.
-func TestStackChainCost(t *testing.T) {
-	t.Parallel()
-	c := startStackChain(t)
-	c.commit("main", "a gate", map[string]string{".fairlead/promotion.yaml": `apiVersion: fairlead.io/v1alpha1
+const costGates = `apiVersion: fairlead.io/v1alpha1
 kind: Promotion
 metadata: {name: main}
 spec:
   environments:
     - {name: dev, proof: [rollout, {cost: {increase: 100, currency: EUR}}]}
     - {name: stage, after: [dev], gates: [{cost: {increase: 100, currency: EUR}}]}
-    - {name: prod, after: [stage], gates: [{cost: {increase: 100, currency: USD}}]}
+`
+
+// TestStackChainCost: what costs too much in dev does not get to stage, although it is applied in dev; a smaller change
+// of it does, and what it costs more than what was verified is what counts.
+func TestStackChainCost(t *testing.T) {
+	t.Parallel()
+	c := startStackChain(t)
+	c.commit("main", "a gate", map[string]string{".fairlead/promotion.yaml": costGates + `    - {name: prod, after: [stage], gates: [{cost: {increase: 100, currency: USD}}]}
 `})
 	for _, e := range demoEnvironments[:2] {
 		c.approve(e)
@@ -107,14 +109,7 @@ func TestStackChainCostAuto(t *testing.T) {
 		return map[string]string{"stacks/shop.yaml": fmt.Sprintf("apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: shop}\nspec: {teamName: shop, envName: %s, autoApprove: %v}\n", e, e == "dev")}
 	}, "dev", "stage")
 	defer c.restartOften()()
-	c.commit("main", "a gate", map[string]string{".fairlead/promotion.yaml": `apiVersion: fairlead.io/v1alpha1
-kind: Promotion
-metadata: {name: main}
-spec:
-  environments:
-    - {name: dev, proof: [rollout, {cost: {increase: 100, currency: EUR}}]}
-    - {name: stage, after: [dev], gates: [{cost: {increase: 100, currency: EUR}}]}
-`})
+	c.commit("main", "a gate", map[string]string{".fairlead/promotion.yaml": costGates})
 	c.approve("stage")
 	c.commit("main", "a file that nothing is made from", map[string]string{"README.md": "A fleet.\n"})
 	c.awaitChain("stage gets a commit that changes no output", func(newest string, stages map[string]status.Stage) bool {

@@ -272,8 +272,7 @@ func CutRelease(ctx context.Context, d *Session, c Cut) (Result, error) {
 		names = append(names, f.Name)
 		v, err := source.FindVersion(ctx, d.source, f)
 		if revision := c.Versions[f.Name]; v.Repo != nil && revision != "" {
-			v.Commit, err = v.Repo.Resolve(revision)
-			v.Name = f.NameVersion(v.Repo, revision, v.Commit)
+			v, err = f.ResolveVersion(v.Repo, revision)
 		}
 		if errors.Is(err, git.ErrNoRevision) && c.Versions[f.Name] != "" {
 			return Result{}, problem.Refusef("check the name, and that it was pushed", "%s has no revision %s", giturl.Redact(f.Registration.Workload.Repo), c.Versions[f.Name])

@@ -51,8 +51,8 @@ func findFeed(ctx context.Context, d *Session, base source.Base, name, revision 
 	if offered.Repo == nil {
 		return f, v, fmt.Errorf("read the versions of %s: %w", name, err)
 	}
-	commit, err := offered.Repo.Resolve(revision)
-	v = model.FeedVersion{Version: f.NameVersion(offered.Repo, revision, commit), Commit: commit, Registration: f.Registration.Name}
+	named, err := f.ResolveVersion(offered.Repo, revision)
+	v = model.FeedVersion{Version: named.Name, Commit: named.Commit, Registration: f.Registration.Name}
 	if errors.Is(err, git.ErrNoRevision) {
 		err = problem.Refusef("check the name, and that it was pushed", "%s has no revision %s, and lane %s no such release", giturl.Redact(f.Registration.Workload.Repo), revision, f.Lane)
 	}

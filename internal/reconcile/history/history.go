@@ -47,7 +47,7 @@ const WavesBackAction = "waves-back"
 // RollbackAction is the action of a commit that rolls an environment back.
 const RollbackAction = "rollback"
 
-// ChangeAction is a commit of an environment's branch that records no action: someone changed what the environment has.
+// ChangeAction is a commit that records no action: someone changed what the environment has, or the base.
 const ChangeAction = "change"
 
 // Entry is one action of a person or Fairlead.
@@ -126,8 +126,6 @@ type Branch struct {
 	// CommitAt returns the base commit at a commit of the branch; "" for none. It is nil without a
 	// record.
 	CommitAt func(head string) (string, error)
-	// IsShared reports whether a commit is on the base's branch too; nil if none is.
-	IsShared func(commit string) bool
 }
 
 const maxLine = 1000
@@ -144,7 +142,7 @@ func Read(b Branch, limit int, subject func(commit string) string) ([]Entry, err
 	for _, c := range slices.Backward(commits) {
 		e, ok := parseEntry(b, c, subject)
 		if !ok {
-			if b.Environment == "" || len(c.Parents) > 1 || b.IsShared != nil && b.IsShared(c.ID) {
+			if len(c.Parents) > 1 {
 				continue
 			}
 			e = Entry{Time: c.When, Who: cleanLine(c.Author.Name), Environment: b.Environment, Action: ChangeAction, Title: cleanLine(c.Subject()), Commit: c.ID, Repo: b.URL}

@@ -38,22 +38,6 @@ func (l *Loop) History(ctx context.Context) (history.Log, error) {
 	return all, err
 }
 
-// listShared returns the newest commits of the base, which the branches of environments may have too.
-func listShared(base source.Base) (map[string]bool, error) {
-	if base.Repo == nil {
-		return nil, nil
-	}
-	commits, err := base.Repo.ListCommits(base.Head, maxHistory)
-	if err != nil {
-		return nil, err
-	}
-	shared := map[string]bool{}
-	for _, c := range commits {
-		shared[c.ID] = true
-	}
-	return shared, nil
-}
-
 func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 	if l.source == nil {
 		return history.Log{}, ErrNotRead
@@ -63,10 +47,6 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 		return history.Log{}, err
 	}
 	var branches []history.Branch
-	shared, err := listShared(base)
-	if err != nil {
-		return history.Log{}, err
-	}
 	if base.Repo != nil {
 		branches = append(branches, history.Branch{Repo: base.Repo, URL: l.options.Settings.ControlPlane.Repo, Head: base.Head})
 	}
@@ -78,7 +58,7 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 		}
 		ownRepos[e.Name] = b.Repo
 		if b.Repo != nil && b.Head != base.Head {
-			branches = append(branches, history.Branch{Environment: e.Name, Repo: b.Repo, URL: b.URL, Head: b.Head, CommitAt: b.CommitAt, IsShared: func(commit string) bool { return shared[commit] }})
+			branches = append(branches, history.Branch{Environment: e.Name, Repo: b.Repo, URL: b.URL, Head: b.Head, CommitAt: b.CommitAt})
 		}
 	}
 	find := func(commit string) git.CommitInfo {
@@ -99,8 +79,9 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 			return all, err
 		}
 		for _, e := range entries {
-			if !known[e.Commit] {
-				known[e.Commit] = true
+			isNew := !known[e.Commit]
+			known[e.Commit] = true
+			if isNew && (e.Environment != "" || e.Action != history.ChangeAction) { // the commits of the base have a page of their own
 				e.Authored = find(e.To).When
 				all.Entries = append(all.Entries, e)
 			}

@@ -135,16 +135,11 @@ func TestWavesOfClusters(t *testing.T) {
 // TestWaveFreezeExcept: all waves of a commit that a freeze lets pass do, and nothing after them.
 func TestWaveFreezeExcept(t *testing.T) {
 	w := newWaveWorld(t, "direct")
-	freeze := func(more string) {
-		t.Helper()
-		w.commitNow("main", "freeze", map[string]string{".fairlead/freeze.yaml": own("Freeze", "fair", "{reason: the fair, environments: [dev]"+more+"}")})
-		w.settle()
-	}
-	freeze("")
+	w.freeze("")
 	commit := w.changeNow(1)
 	w.settle()
 	w.wantFolders("cloud=0 edge=0 field=0")
-	freeze(", except: [{commit: " + commit + ", reason: a fix}]")
+	w.freeze(", except: [{commit: " + commit + ", reason: a fix}]")
 	w.wantFolders("cloud=1 edge=0 field=0")
 	w.ready("cloud")
 	w.settle()

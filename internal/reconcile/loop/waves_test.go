@@ -80,6 +80,13 @@ func (w *waveWorld) settle() { w.Helper(); w.d.settle("dev", "stage") }
 
 func (w *waveWorld) ready(types ...string) { w.Helper(); w.report(rollout.Ready, types...) }
 
+// freeze begins a freeze of dev, or changes it.
+func (w *waveWorld) freeze(more string) {
+	w.Helper()
+	w.commitNow("main", "freeze", map[string]string{".fairlead/freeze.yaml": own("Freeze", "fair", "{reason: the fair, environments: [dev]"+more+"}")})
+	w.settle()
+}
+
 func (w *waveWorld) report(phase rollout.Phase, types ...string) {
 	w.Helper()
 	for _, name := range types {
@@ -800,12 +807,7 @@ func TestWaveGates(t *testing.T) {
 // TestWaveFreeze: a freeze stops the next wave, unless it lets those of a begun advance pass. Going back passes all.
 func TestWaveFreeze(t *testing.T) {
 	w := newWaveWorld(t, "direct")
-	freeze := func(more string) {
-		t.Helper()
-		w.commitNow("main", "freeze", map[string]string{".fairlead/freeze.yaml": own("Freeze", "fair", "{reason: the fair, environments: [dev]"+more+"}")})
-		w.settle()
-	}
-	freeze(", waves: pass")
+	w.freeze(", waves: pass")
 	w.level("debug", "warning")
 	w.settle()
 	if reason := w.d.stage("dev").Waves[0].Reason; w.hasPull() || !strings.Contains(reason, "the fair") {
@@ -817,12 +819,12 @@ func TestWaveFreeze(t *testing.T) {
 	if a := w.written().Advance; a == nil || a.Wave != "canary" {
 		t.Fatalf("the record is %+v", w.written())
 	}
-	freeze(", to: " + w.now.UTC().Add(30*24*time.Hour).Format(time.RFC3339))
+	w.freeze(", to: " + w.now.UTC().Add(30*24*time.Hour).Format(time.RFC3339))
 	arrivals, err := w.d.Simulate(t.Context(), commit)
 	if err != nil || arrivals[1].NotBefore.Before(w.now.Add(29*24*time.Hour)) {
 		t.Errorf("in the freeze, stage has it at %+v, %v", arrivals, err)
 	}
-	freeze("")
+	w.freeze("")
 	w.ready("cloud")
 	w.settle()
 	w.d.pass(time.Hour)
@@ -830,11 +832,11 @@ func TestWaveFreeze(t *testing.T) {
 	if a := w.written().Advance; w.hasPull() || a.Wave != "canary" {
 		t.Fatalf("a wave passes the freeze: %+v", w.written())
 	}
-	freeze(", waves: pass")
+	w.freeze(", waves: pass")
 	if a := w.written().Advance; a == nil || a.Wave != "first-edge" {
 		t.Fatalf("the freeze stops a wave that it lets pass: %+v", w.written())
 	}
-	freeze("")
+	w.freeze("")
 	w.decide(model.WaveDecision{Action: model.RejectAdvance, Reason: "it is worse"})
 	if r := w.written(); r.Advance != nil {
 		t.Errorf("the freeze keeps dev from going back: %+v", r)

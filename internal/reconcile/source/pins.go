@@ -253,12 +253,15 @@ func FindVersion(ctx context.Context, s *Source, f FeedSource) (FeedVersion, err
 	return v, err
 }
 
-// NameVersion returns what people call the version of a commit that they named by a revision.
-func (f FeedSource) NameVersion(repo *git.Repository, revision, commit string) string {
-	if f.Tags != nil {
+// ResolveVersion returns the version that people mean by a revision of the repository: a tag has its name. The error is
+// git.ErrNoRevision if there is none.
+func (f FeedSource) ResolveVersion(repo *git.Repository, revision string) (FeedVersion, error) {
+	commit, err := repo.Resolve(revision)
+	v := FeedVersion{repo, text.ShortCommit(commit), commit}
+	if err == nil && f.Tags != nil {
 		if tagged, err := repo.Resolve(tagPrefix + revision); err == nil && tagged == commit {
-			return revision
+			v.Name = revision
 		}
 	}
-	return text.ShortCommit(commit)
+	return v, err
 }

@@ -29,3 +29,16 @@ func laneLevers(all []LeverLink, p answer.LanePlace) (may []LeverLink) {
 	}
 	return may
 }
+
+// laneSection is a list of lanes in an environment: of the base, or of versions of applications.
+type laneSection struct {
+	ID, Title   string
+	Places      []answer.LanePlace
+	AreReleases bool
+}
+
+// LaneSections returns the lists that have an entry.
+func (v environmentView) LaneSections() []laneSection {
+	all := []laneSection{{"lanes", "Lanes", v.Lanes, false}, {"releases", "Releases", v.Releases, true}}
+	return slices.DeleteFunc(all, func(s laneSection) bool { return len(s.Places) == 0 })
+}

@@ -90,7 +90,7 @@ func newChainView(t answer.Timeline, all []answer.Environment, needs []answer.Ne
 		i := slices.IndexFunc(t.Lanes, func(l answer.TimelineLane) bool { return l.Environment == e.Name })
 		if i >= 0 {
 			lane := t.Lanes[i]
-			row.Bars, row.Next, row.MoreTracks = newBars(t, lane, hue), lane.Next, lane.MoreTracks
+			row.Bars, row.Next, row.MoreTracks = newBars(t, lane.Bars, lane.Next, hue), lane.Next, lane.MoreTracks
 			for _, track := range lane.Tracks {
 				row.Tracks = append(row.Tracks, newTrackView(t, track, hue))
 			}
@@ -121,11 +121,11 @@ func newChainView(t answer.Timeline, all []answer.Environment, needs []answer.Ne
 }
 
 func newTrackView(t answer.Timeline, track answer.TimelineTrack, hue map[string]int) trackView {
-	as := answer.TimelineLane{Bars: track.Bars}
+	var next *answer.TimelineNext
 	if track.Place.Next != nil {
-		as.Next = &answer.TimelineNext{Commit: *track.Place.Next, State: track.Place.State}
+		next = &answer.TimelineNext{Commit: *track.Place.Next, State: track.Place.State}
 	}
-	return trackView{track.Place, newBars(t, as, hue)}
+	return trackView{track.Place, newBars(t, track.Bars, next, hue)}
 }
 
 // foldRows leaves out rows for which there is no room, and the long causes that a row above has.
@@ -224,8 +224,8 @@ func findHues(lanes []answer.TimelineLane) map[string]int {
 	return hue
 }
 
-func newBars(t answer.Timeline, lane answer.TimelineLane, hue map[string]int) (bars []spanView) {
-	for _, b := range lane.Bars {
+func newBars(t answer.Timeline, had []answer.TimelineBar, next *answer.TimelineNext, hue map[string]int) (bars []spanView) {
+	for _, b := range had {
 		to := b.To
 		if to.IsZero() {
 			to = t.Now
@@ -243,8 +243,8 @@ func newBars(t answer.Timeline, lane answer.TimelineLane, hue map[string]int) (b
 		}
 		bars = append(bars, bar)
 	}
-	labelWidest(bars, lane.Bars)
-	if n := lane.Next; n != nil {
+	labelWidest(bars, had)
+	if n := next; n != nil {
 		until := n.At
 		if until.IsZero() || until.After(t.To) {
 			until = t.To
