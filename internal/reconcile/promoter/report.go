@@ -44,7 +44,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 		}
 		turns := m.findTurns(s)
 		stage.Turns, stage.FirstCommit = list.Convert(turns.turns, reportTurn), turns.first
-		stage.Edits, stage.RunningEdit = list.Convert(turns.edits, DescribeCommit), turns.findEdit(s.origin.plane)
+		stage.Edits, stage.RunningEdit = turns.edits, turns.findEdit(s.origin.plane)
 		m.options.Metrics.SetStage(stage, oldestWaiting(policy.base, found.history, stage.Commit))
 		c.Stages = append(c.Stages, stage)
 	}

@@ -3,9 +3,9 @@ package promoter
 import (
 	"slices"
 
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // maxTurns bounds how many commits of an environment's branch are read for what it got.
@@ -18,7 +18,7 @@ type cachedTurns struct {
 	first bool // the environment had no commit before
 	// line are the newest commits of the branch, newest first, and edits those that people made.
 	line  []string
-	edits []git.CommitInfo
+	edits []status.Commit
 }
 
 // findTurns returns the commits that an environment got, newest first, as far as its branch says; none if it
@@ -48,7 +48,7 @@ const maxEdits = 50
 
 // describeEdits returns the newest commits of a branch, and which of them people made; none if it cannot be read, as
 // findTurns does, or if it has more than the environment. The other commits are in the history.
-func describeEdits(b source.Branch) (line []string, edits []git.CommitInfo) {
+func describeEdits(b source.Branch) (line []string, edits []status.Commit) {
 	if b.Folder != "" {
 		return nil, nil
 	}
@@ -59,7 +59,9 @@ func describeEdits(b source.Branch) (line []string, edits []git.CommitInfo) {
 	for _, id := range line {
 		info, err := b.Repo.Commit(id)
 		if err == nil && !history.IsAction(info) {
-			edits = append(edits, info)
+			edits = append(edits, DescribeCommit(info))
+			paths := describedCommits{}.findPaths(b.Repo, info)
+			edits[len(edits)-1].Paths, edits[len(edits)-1].MorePaths = paths.listed, paths.more
 		}
 	}
 	return line, edits

@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -49,7 +50,8 @@ func MarkText(mark string) string {
 	return ""
 }
 
-// Commits is the answer of /api/v1/commits: the newest commits of the base, and where they are.
+// Commits is the answer of /api/v1/commits: the newest commits of the base and of the environments' own branches, and
+// where they are.
 type Commits struct {
 	// At is the time that was asked about, as it was written; "" for now.
 	At           string        `json:"at,omitempty"`
@@ -64,7 +66,9 @@ type Commits struct {
 
 // CommitPlaces is a commit, and what it is to each environment.
 type CommitPlaces struct {
-	Commit Commit   `json:"commit"`
+	Commit Commit `json:"commit"`
+	// Branch is the environment on whose own branch the commit is; "" if it is one of the base.
+	Branch string   `json:"branch,omitempty"`
 	Marks  []string `json:"marks"` // by environment
 }
 
@@ -80,26 +84,63 @@ type CommitFilter struct {
 	Page              int
 }
 
-// Commits returns the newest commits of the base, and where they are.
+// Commits returns the newest commits, and where they are.
 func (s Source) Commits(f CommitFilter) Commits {
-	answer := Commits{At: s.At, Environments: s.listPromoted(), Total: len(s.Snapshot.Chain.Commits), Items: []CommitPlaces{}}
-	var found []int
-	for _, i := range s.orderCommits() {
-		if f.selects(s.Snapshot.Chain.Commits[i]) && (f.Environment == "" || s.isAhead(i, f.Environment)) {
-			found = append(found, i)
-		}
-	}
+	chain := s.Snapshot.Chain
+	answer := Commits{At: s.At, Environments: s.listPromoted(), Total: len(chain.ListCommits()), Items: []CommitPlaces{}}
+	found := listFound(s, f)
 	answer.Found = len(found)
 	found, answer.Page = pageOf(found, f.Page, ListRows)
-	for _, i := range found {
-		c := s.Snapshot.Chain.Commits[i]
-		row := CommitPlaces{Commit: *s.describeCommit(c.ID), Marks: []string{}}
-		for _, stage := range s.Snapshot.Chain.Stages {
-			row.Marks = append(row.Marks, s.findMark(i, stage))
+	for _, c := range found {
+		row := CommitPlaces{Branch: c.branch, Marks: []string{}}
+		for _, stage := range chain.Stages {
+			switch c.branch {
+			case "":
+				row.Marks = append(row.Marks, s.findMark(c.index, stage))
+			case stage.Environment:
+				row.Commit = describeEdit(s, c.branch, stage.Edits[c.index])
+				row.Marks = append(row.Marks, editMark(s, stage, c.index))
+			default:
+				row.Marks = append(row.Marks, "")
+			}
+		}
+		if c.branch == "" {
+			row.Commit = *s.describeCommit(chain.Commits[c.index].ID)
 		}
 		answer.Items = append(answer.Items, row)
 	}
 	return answer
+}
+
+// foundCommit is the place of a commit among those of the base, or among the edits of the environment branch.
+type foundCommit struct {
+	branch string
+	index  int
+	when   time.Time
+}
+
+// listFound returns the commits that a filter selects, newest first: edits are between those of the base by their time.
+func listFound(s Source, f CommitFilter) (found []foundCommit) {
+	var edits []foundCommit
+	for _, stage := range s.Snapshot.Chain.Stages {
+		for i, c := range stage.Edits {
+			if f.selects(c) && (f.Environment == "" || f.Environment == stage.Environment && editMark(s, stage, i) == MarkNext) {
+				edits = append(edits, foundCommit{stage.Environment, i, c.When})
+			}
+		}
+	}
+	slices.SortStableFunc(edits, func(a, b foundCommit) int { return b.when.Compare(a.when) })
+	for _, i := range s.orderCommits() {
+		c := s.Snapshot.Chain.Commits[i]
+		if !f.selects(c) || f.Environment != "" && !s.isAhead(i, f.Environment) {
+			continue
+		}
+		for len(edits) > 0 && edits[0].when.After(c.When) {
+			found, edits = append(found, edits[0]), edits[1:]
+		}
+		found = append(found, foundCommit{"", i, c.When})
+	}
+	return append(found, edits...)
 }
 
 // orderCommits returns the indexes of the known commits, newest first: one that is not on the line is before

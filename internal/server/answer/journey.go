@@ -45,6 +45,8 @@ type Stop struct {
 	Reason string `json:"reason,omitempty"`
 	// Gates are those of the next promotion that do not pass, where it brings the commit.
 	Gates []gate.Verdict `json:"gates,omitempty"`
+	// Need is what stays as it is there until a person acts, and keeps the commit; nil for nothing.
+	Need *Need `json:"need,omitempty"`
 }
 
 // Back is how an environment went back from a commit.
@@ -64,7 +66,8 @@ func (s Source) Journey(id string) (Journey, bool) {
 		if edit < 0 || !known {
 			return Journey{}, false
 		}
-		return Journey{At: s.At, Commit: describeEdit(s, of.Report.Name, stage.Edits[edit]), Branch: of.Report.Name, Stops: []Stop{newEditStop(s, of, stage, edit)}}, true
+		c := stage.Edits[edit]
+		return Journey{At: s.At, Commit: describeEdit(s, of.Report.Name, c), Branch: of.Report.Name, Paths: list.Convert(c.Paths, CleanText), MorePaths: c.MorePaths, Stops: []Stop{newEditStop(s, of, stage, edit)}}, true
 	}
 	c := s.Snapshot.Chain.Commits[i]
 	answer := Journey{At: s.At, Commit: *s.describeCommit(id), Paths: list.Convert(c.Paths, CleanText), MorePaths: c.MorePaths, Stops: []Stop{}}
@@ -82,31 +85,63 @@ func (s Source) Journey(id string) (Journey, bool) {
 			left[e.Name] = left[e.After[first]]
 			stop.Reason = left[e.Name] + " was rolled back from it"
 		}
+		stop.Need = findNeed(s, stop)
 		answer.Stops = append(answer.Stops, stop)
 	}
 	return answer, true
 }
 
-// newEditStop returns what the i-th edit of an environment is to it: in the output, proposed, or neither.
-func newEditStop(s Source, of OneEnvironment, stage status.Stage, i int) Stop {
-	newest := slices.IndexFunc(stage.Edits, func(c status.Commit) bool { return c.ID == stage.RunningEdit })
-	if of.Report.State == status.InSync {
-		newest = 0 // what changes nothing that is rendered has no record
+// findRunningEdit returns the index of the newest edit in the output of an environment; -1 if it is unknown.
+func findRunningEdit(s Source, stage status.Stage) int {
+	report, _ := s.Snapshot.FindEnvironment(stage.Environment)
+	if report.State == status.InSync {
+		return 0 // what changes nothing that is rendered has no record
 	}
-	stop := Stop{Environment: of.Situation, Mark: MarkNext}
+	return slices.IndexFunc(stage.Edits, func(c status.Commit) bool { return c.ID == stage.RunningEdit })
+}
+
+func editMark(s Source, stage status.Stage, i int) string {
+	newest := findRunningEdit(s, stage)
 	switch {
 	case i == newest:
-		stop.Mark = MarkHas
+		return MarkHas
 	case newest >= 0 && i > newest:
-		newer := describeEdit(s, of.Report.Name, stage.Edits[newest])
-		stop.Mark, stop.Newer = MarkIn, &newer
-	case of.Report.State == status.Proposed && of.Report.Pull != nil:
-		stop.Reason = fmt.Sprintf("waits for pull request %d", of.Report.Pull.Number)
-	default:
-		stop.Reason = of.Report.Reason
+		return MarkIn
 	}
-	stop.State = markState(stop.Mark, of.Situation.CommitState)
+	return MarkNext
+}
+
+// newEditStop returns what the i-th edit of an environment is to it: in the output, proposed, or neither.
+func newEditStop(s Source, of OneEnvironment, stage status.Stage, i int) Stop {
+	stop := Stop{Environment: of.Situation, Mark: editMark(s, stage, i)}
+	switch stop.Mark {
+	case MarkIn:
+		newer := describeEdit(s, of.Report.Name, stage.Edits[findRunningEdit(s, stage)])
+		stop.Newer = &newer
+	case MarkNext:
+		stop.Reason = of.Report.Reason
+		if of.Report.State == status.Proposed && of.Report.Pull != nil {
+			stop.Reason = fmt.Sprintf("waits for pull request %d", of.Report.Pull.Number)
+		}
+	}
+	stop.State, stop.Need = markState(stop.Mark, of.Situation.CommitState), findNeed(s, stop)
+	if stop.Mark == MarkNext && stop.Need != nil {
+		stop.Reason = stop.Need.Reason
+	}
 	return stop
+}
+
+// findNeed returns what keeps a commit from an environment, or from being verified there, until a person acts; nil for
+// nothing.
+func findNeed(s Source, stop Stop) *Need {
+	isHere := slices.Contains([]string{MarkHas, MarkProposed, MarkLane}, stop.Mark)
+	for _, n := range s.Needs() {
+		isOwn := n.Environment == stop.Environment.Name && n.Stack == "" && n.Reason == stop.Environment.Reason
+		if s.At == "" && isOwn && (isHere || stop.Reason == n.Reason || n.Pull != nil && stop.Mark == MarkNext) {
+			return &n
+		}
+	}
+	return nil
 }
 
 // Farthest returns the last environment, in the order of promotion, that has or had a commit, and the state of the

@@ -271,7 +271,7 @@ func TestEdits(t *testing.T) {
 		{"everything is in the output", status.Environment{State: status.InSync}, middle.ID,
 			[3]string{MarkHas, MarkIn + " newer " + newest.ID, MarkIn + " newer " + newest.ID}},
 		{"the newest is proposed", status.Environment{State: status.Proposed, Pull: &status.Pull{Number: 7}}, middle.ID,
-			[3]string{MarkNext + " (waits for pull request 7)", MarkHas, MarkIn + " newer " + middle.ID}},
+			[3]string{MarkNext + " (merge pull request 7)", MarkHas, MarkIn + " newer " + middle.ID}},
 		{"problems stop the newest", status.Environment{State: status.Problems, Reason: "1 problem"}, oldest.ID,
 			[3]string{MarkNext + " (1 problem)", MarkNext + " (1 problem)", MarkHas}},
 		{"it is not known what is in the output", status.Environment{State: status.Waiting}, "",
@@ -280,6 +280,9 @@ func TestEdits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			stage := stageAt("stage", nil, got("b1"))
 			stage.Edits, stage.RunningEdit = []status.Commit{newest, middle, oldest}, test.running
+			if test.report.Pull != nil {
+				stage.ActionOnPage = "merge pull request 7"
+			}
 			test.report.Name = "stage"
 			s := Source{Snapshot: status.Snapshot{
 				Environments: []status.Environment{test.report},
@@ -301,6 +304,10 @@ func TestEdits(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, marks); diff != "" {
 				t.Error(diff)
+			}
+			listed := s.Commits(CommitFilter{Text: "add"})
+			if listed.Total != 4 || len(listed.Items) != 1 || listed.Items[0].Branch != "stage" || listed.Items[0].Commit.ID != middle.ID || listed.Items[0].Marks[0] != "" || !strings.HasPrefix(marks[1], listed.Items[0].Marks[1]) {
+				t.Errorf("listed are %+v", listed)
 			}
 			if ids := s.FindCommits("e2e2"); len(ids) != 1 || ids[0] != middle.ID {
 				t.Errorf("found are %v", ids)

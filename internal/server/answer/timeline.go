@@ -67,7 +67,7 @@ type TimelineMark struct {
 	Environment string    `json:"environment"`
 	Action      string    `json:"action"` // as in the history
 	Who         string    `json:"who,omitempty"`
-	Commit      *Commit   `json:"commit,omitempty"` // of the base
+	Commit      *Commit   `json:"commit,omitempty"` // of the base, or of the environment's own branch
 	Pull        int       `json:"pull,omitempty"`
 	Reason      string    `json:"reason,omitempty"`
 	Forced      bool      `json:"forced,omitempty"`
@@ -116,8 +116,14 @@ func (s Source) Timeline(cursor time.Time) Timeline {
 	t.Marks = slices.DeleteFunc(t.Marks, func(m TimelineMark) bool { return m.Time.Before(t.From) })
 	t.Marks = t.Marks[:min(len(t.Marks), maxMarks)]
 	for i, m := range t.Marks {
-		if m.Commit != nil {
-			t.Marks[i].Commit = s.describeCommit(s.findRendered(m.Commit.ID))
+		if m.Commit == nil {
+			continue
+		}
+		t.Marks[i].Commit = s.describeCommit(s.findRendered(m.Commit.ID))
+		stage, edit := s.Snapshot.Chain.FindEdit(m.Commit.ID)
+		if edit >= 0 {
+			c := describeEdit(s, stage.Environment, stage.Edits[edit])
+			t.Marks[i].Commit, t.Marks[i].Reason = &c, ""
 		}
 	}
 	t.setSteps()
@@ -232,7 +238,7 @@ func (s Source) listMarks(all []Environment) []TimelineMark {
 			}
 			known[promotion{name, e.To, e.Time.Unix()}] = true
 			if e.Action == history.ChangeAction {
-				e.Reason = e.Title
+				e.Reason, e.To = e.Title, cmp.Or(e.To, e.Commit)
 			}
 			m := TimelineMark{e.Time, name, e.Action, e.Who, commitOf(e.To), e.Pull, cmp.Or(e.Forced, e.Reason), e.Forced != "", nil}
 			if len(e.Lanes) > 0 && e.To == "" {

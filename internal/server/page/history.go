@@ -123,15 +123,15 @@ func (History) IsTitled(e answer.HistoryEntry) bool {
 	return e.Pull == 0 && (e.Environment == "" || !isKnown)
 }
 
-// IsEvent reports whether an entry is a change of a state, and not something that was done.
-func (History) IsEvent(e answer.HistoryEntry) bool {
-	return slices.Contains(status.EventActions(), e.Action)
-}
+// eventTones are the tones of the states that an environment has since an event.
+var eventTones = map[string]answer.Tone{status.FailedAction: answer.Bad, status.RecoveredAction: answer.Good, status.WaitsAction: answer.Waiting}
 
-// EventState returns the state that an environment had since an event.
-func (History) EventState(e answer.HistoryEntry) answer.State {
-	tones := map[string]answer.Tone{status.FailedAction: answer.Bad, status.RecoveredAction: answer.Good, status.WaitsAction: answer.Waiting}
-	return answer.State{Tone: tones[e.Action], Word: e.Action}
+// eventState returns the state that an environment has since an event; nil for what somebody did.
+func eventState(action string) *answer.State {
+	if !slices.Contains(status.EventActions(), action) {
+		return nil
+	}
+	return &answer.State{Tone: eventTones[action], Word: action}
 }
 
 // pastTenses are the past tenses of the verbs with which the titles of commits begin.

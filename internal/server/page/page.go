@@ -239,7 +239,7 @@ func newFuncs(key templateKey) template.FuncMap {
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": answer.PhaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"stackPath": stackPath, "runPath": answer.PlanPath, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
-		"deletesState": deletesState, "leadText": leadText, "failedText": failedText, "nameOf": nameOf, "laneNames": laneNames, "laneLevers": laneLevers, "momentOf": momentOf, "countUnrendered": countUnrendered,
+		"deletesState": deletesState, "eventState": eventState, "leadText": leadText, "failedText": failedText, "nameOf": nameOf, "laneNames": laneNames, "laneLevers": laneLevers, "momentOf": momentOf, "countUnrendered": countUnrendered,
 	}
 	for name, state := range map[string]answer.State{
 		"takenBackState": {Tone: answer.Stopped, Word: "taken back"}, "notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},

@@ -399,3 +399,13 @@ func (v chainView) Changes() []answer.TimelineMark {
 	}
 	return all[:min(len(all), maxChanges)]
 }
+
+// Reason returns what is said of one of the last changes: the gates that an ordinary promotion passed are in the history,
+// and why an environment is as it is stands above.
+func (v chainView) Reason(m answer.TimelineMark) string {
+	isAbove := slices.ContainsFunc(v.Rows, func(row rowView) bool { return row.Name == m.Environment && row.Reason == m.Reason })
+	if m.Action == history.PromoteAction && !m.Forced || isAbove && !v.IsPast() {
+		return ""
+	}
+	return stateText(m.Reason)
+}

@@ -51,7 +51,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.PullImpact:
 		return "pull", fmt.Sprintf("%s: pull request %d", a.Environment, a.Pull.Number), pullView{a, f.Levers[a.Environment]}
 	case answer.Journey:
-		return "commit", text.ShortCommit(a.Commit.ID) + " " + a.Commit.Subject, journeyView{a, f.Forecasts}
+		return "commit", text.ShortCommit(a.Commit.ID) + " " + a.Commit.Subject, journeyView{a, f.Forecasts, f.Levers}
 	case Forecast:
 		return "forecast", "Forecast of " + text.ShortCommit(a.Commit.ID), a
 	case answer.Status:
@@ -84,6 +84,16 @@ func newView(of any, f Frame) (name, title string, view any) {
 type journeyView struct {
 	answer.Journey
 	Forecasts bool // whether there are forecasts
+	Levers    map[string][]LeverLink
+}
+
+// Acts returns what the reader may do about what keeps the commit from an environment; nil for nothing.
+func (v journeyView) Acts(s answer.Stop) *needActions {
+	if s.Need == nil {
+		return nil
+	}
+	acts := newNeedActions(*s.Need, v.Levers[s.Need.Environment])
+	return &acts
 }
 
 // Forecast is the page of the forecast of a commit: the answer, or why there is none.

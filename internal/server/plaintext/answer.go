@@ -196,7 +196,11 @@ func newCommitsTable(a answer.Commits, now time.Time) Table {
 		for i, mark := range c.Marks {
 			row = append(row, markText(mark, a.Environments[i]))
 		}
-		t.Rows = append(t.Rows, append(row, c.Commit.Subject))
+		subject := c.Commit.Subject
+		if c.Branch != "" {
+			subject += " (on the branch of " + c.Branch + ")"
+		}
+		t.Rows = append(t.Rows, append(row, subject))
 	}
 	return t
 }
