@@ -44,7 +44,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 		}
 		turns := m.findTurns(s)
 		stage.Turns, stage.FirstCommit = list.Convert(turns.turns, reportTurn), turns.first
-		stage.Edits, stage.RunningEdit = turns.edits, turns.findEdit(s.origin.plane)
+		stage.Edits, stage.RunningEdit = reportEdits(turns), turns.findEdit(s.origin.plane)
 		m.options.Metrics.SetStage(stage, oldestWaiting(policy.base, found.history, stage.Commit))
 		c.Stages = append(c.Stages, stage)
 	}
@@ -443,6 +443,15 @@ func reportReleases(lines []*releaseLine, i int) (all []status.Release) {
 			r.Next, r.NextCommit, r.Change = next.Name, d.Candidate, next.DescribeChange(has)
 		}
 		all = append(all, r)
+	}
+	return all
+}
+
+func reportEdits(t cachedTurns) (all []status.Commit) {
+	for i, info := range t.edits {
+		c := DescribeCommit(info)
+		c.Paths, c.MorePaths = t.paths[i].listed, t.paths[i].more
+		all = append(all, c)
 	}
 	return all
 }

@@ -3,9 +3,9 @@ package promoter
 import (
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // maxTurns bounds how many commits of an environment's branch are read for what it got.
@@ -18,7 +18,8 @@ type cachedTurns struct {
 	first bool // the environment had no commit before
 	// line are the newest commits of the branch, newest first, and edits those that people made.
 	line  []string
-	edits []status.Commit
+	edits []git.CommitInfo
+	paths []changedPaths // of edits
 }
 
 // findTurns returns the commits that an environment got, newest first, as far as its branch says; none if it
@@ -38,33 +39,33 @@ func (m *Promoter) findTurns(s *stageState) cachedTurns {
 	turns := slices.DeleteFunc(entries, func(e history.Entry) bool {
 		return e.Environment != s.spec.Name || e.To == "" || e.Action != history.PromoteAction && e.Action != history.RollbackAction
 	})
-	line, edits := describeEdits(b)
-	s.memory.turns = cachedTurns{b.Head, turns, len(turns) == 1 && turns[0].From == "" || len(turns) == 0 && isFirstRecord(b), line, edits}
+	s.memory.turns = findEdits(b)
+	s.memory.turns.head, s.memory.turns.turns = b.Head, turns
+	s.memory.turns.first = len(turns) == 1 && turns[0].From == "" || len(turns) == 0 && isFirstRecord(b)
 	return s.memory.turns
 }
 
 // maxEdits bounds the commits of an environment's branch that are described to people, of which some record actions.
 const maxEdits = 50
 
-// describeEdits returns the newest commits of a branch, and which of them people made; none if it cannot be read, as
+// findEdits returns the newest commits of a branch, and which of them people made; none if it cannot be read, as
 // findTurns does, or if it has more than the environment. The other commits are in the history.
-func describeEdits(b source.Branch) (line []string, edits []status.Commit) {
+func findEdits(b source.Branch) (t cachedTurns) {
 	if b.Folder != "" {
-		return nil, nil
+		return t
 	}
 	line, err := b.Repo.FirstParents(b.Head, maxEdits, func(string) bool { return false })
 	if err != nil {
-		return nil, nil
+		return t
 	}
+	t.line = line
 	for _, id := range line {
 		info, err := b.Repo.Commit(id)
 		if err == nil && !history.IsAction(info) {
-			edits = append(edits, DescribeCommit(info))
-			paths := describedCommits{}.findPaths(b.Repo, info)
-			edits[len(edits)-1].Paths, edits[len(edits)-1].MorePaths = paths.listed, paths.more
+			t.edits, t.paths = append(t.edits, info), append(t.paths, describedCommits{}.findPaths(b.Repo, info))
 		}
 	}
-	return line, edits
+	return t
 }
 
 // findEdit returns the newest edit that a commit of the branch is or contains; "" if that is not known.

@@ -180,7 +180,6 @@ func (s Source) describeCommit(id string) *Commit {
 	return &Commit{s.Snapshot.Chain.FindCommit(id), giturl.CommitPage(s.findRepo("base"), id)}
 }
 
-// describeEdit returns what people know a commit of an environment's own branch by.
 func describeEdit(s Source, environment string, c status.Commit) Commit {
 	return Commit{c, giturl.CommitPage(s.findRepo(environment), c.ID)}
 }

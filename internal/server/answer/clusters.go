@@ -89,7 +89,6 @@ func (s Source) Cluster(name string) (Cluster, bool) {
 // standingStates are the states of clusters by the word of the ledger; others are unknown.
 var standingStates = map[string]Tone{"ready": Good, "progressing": Busy, "behind": Waiting, "failed": Bad, "contested": Bad}
 
-// listStandings returns clusters that have reported, the most urgent first.
 func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []ClusterStanding) {
 	types := s.ClusterTypeNames()
 	for _, c := range s.Reported {

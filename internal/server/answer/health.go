@@ -227,7 +227,6 @@ func (s Source) examination() status.Examination {
 	return e
 }
 
-// expiryNeeds returns the credentials that a person must replace.
 func (s Source) expiryNeeds() (needs []Need) {
 	for _, c := range s.Snapshot.Credentials {
 		state := s.findExpiry(c)

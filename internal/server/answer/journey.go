@@ -210,7 +210,6 @@ func (s Source) findMark(i int, stage status.Stage) string {
 	return MarkNot
 }
 
-// findRunning returns the commit whose output an environment's branch holds; "" if that is not known.
 func (s Source) findRunning(stage status.Stage) string {
 	if stage.Merged || stage.Running != "" {
 		return cmp.Or(stage.Running, stage.Commit)

@@ -101,7 +101,6 @@ func newReleasePlace(stage status.Stage, r status.Release) LanePlace {
 	return p
 }
 
-// compareFlags orders true first.
 func compareFlags(a, b bool) int {
 	switch {
 	case a == b:

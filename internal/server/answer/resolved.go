@@ -67,7 +67,6 @@ type resolvedTogether struct {
 	inputs []status.Input // in which they were found last
 }
 
-// listResolved returns the problems that there are no longer, the newest first.
 func (s Source) listResolved() (all []ResolvedProblem) {
 	groups := map[resolution]*resolvedTogether{}
 	var order []resolution

@@ -144,7 +144,6 @@ func (s Source) findObjects(text string) []FoundObject {
 	return found
 }
 
-// writtenObjects returns the policies, configs, schemas and templates of a model.
 func writtenObjects(m *model.Model) []*model.Object {
 	return slices.Concat(metaOf(m.Policies), metaOf(m.Configs), metaOf(m.Schemas), metaOf(m.Templates))
 }

@@ -207,7 +207,6 @@ func (s Source) listChanges(all []Environment, marks []TimelineMark) (changes []
 	return changes
 }
 
-// listTurns returns the commits that an environment got, the newest first.
 func (s Source) listTurns(e Environment) []status.Turn {
 	stage, promoted := s.Snapshot.Chain.FindStage(e.Name)
 	if !promoted || e.Commit == nil || e.Since.IsZero() {
@@ -352,7 +351,6 @@ func cutLast(bars []TimelineBar, since time.Time, state State) []TimelineBar {
 	return append(bars[:len(bars)-1], last, stopped)
 }
 
-// listMerges returns when pull requests of environments were merged, the oldest first.
 func (s Source) listMerges() map[string][]time.Time {
 	merges := map[string][]time.Time{}
 	for _, a := range slices.Backward(s.Actions) {
@@ -363,7 +361,6 @@ func (s Source) listMerges() map[string][]time.Time {
 	return merges
 }
 
-// findMerge returns the first merge while a bar lasts; zero if there is none.
 func findMerge(merges []time.Time, of TimelineBar) time.Time {
 	i, _ := slices.BinarySearchFunc(merges, of.From, time.Time.Compare)
 	if i == len(merges) || !of.To.IsZero() && merges[i].After(of.To) {

@@ -184,7 +184,6 @@ func (s Source) describeTarget(environment string, t *model.Target) WorkloadTarg
 	return one
 }
 
-// listLabels returns keys and values by key, without what looks like a password.
 func listLabels(all map[string]string) []Label {
 	labels := []Label{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {

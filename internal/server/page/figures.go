@@ -89,7 +89,6 @@ func (f Figures) Chart() *chartView {
 	return shown
 }
 
-// leadText returns a lead time for people; "none" if there is none.
 func leadText(f answer.Figure) string {
 	if f.Lead == nil {
 		return "none"

@@ -400,7 +400,6 @@ func policyState(p answer.PolicyOpinion) answer.State {
 	return answer.State{Tone: answer.Unknown, Word: "does not"}
 }
 
-// removalState returns the state that is shown with assignments which a proposed change removes.
 func removalState(r *answer.ProposedRemoval) answer.State {
 	if r.Assignments > 1 {
 		return answer.State{Tone: answer.Stopped, Word: "removal proposed " + groupDigits(r.Assignments)}

@@ -14,7 +14,6 @@ func (m moment) funcs() template.FuncMap {
 	return template.FuncMap{"moment": func() string { return string(m) }, "keepMoment": m.keep}
 }
 
-// keep returns the address of a page that has a past, from the root of the site, about the same moment.
 func (m moment) keep(address string) template.URL {
 	if m != "" {
 		sign := "?"

@@ -228,7 +228,6 @@ func (k templateKey) siteFlag() string {
 	return " --url " + text.QuoteShell(k.url)
 }
 
-// newFuncs returns the functions that turn parts of answers into words.
 func newFuncs(key templateKey) template.FuncMap {
 	funcs := template.FuncMap{
 		"root": func() string { return key.root }, "isPast": func() bool { return key.isPast }, "site": key.siteFlag, "shell": text.QuoteShell, "stateText": stateText, "localTime": localTime, "optionText": optionText,

@@ -73,7 +73,6 @@ func (g groupView) Lines() (all []diffLine) {
 	return all
 }
 
-// riskState returns the state that is shown with a risk; nil for none.
 func riskState(risk string) *answer.State {
 	switch risk {
 	case string(impact.Deletes):

@@ -133,7 +133,6 @@ func componentWord(c answer.StackComponent) string {
 	return "wanted"
 }
 
-// approvalWord returns who approves the plans of a component, in few words; "" for a chart.
 func approvalWord(c answer.StackComponent) string {
 	switch {
 	case c.Plan == "":

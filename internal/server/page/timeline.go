@@ -166,7 +166,6 @@ func (v *chainView) foldRows() {
 // IsPast reports whether the cursor is at a time in the past.
 func (v chainView) IsPast() bool { return !v.Cursor.IsZero() }
 
-// moment returns the time of the cursor: now if it is nowhere else.
 func (v chainView) moment() time.Time {
 	if v.IsPast() {
 		return v.Cursor
@@ -403,7 +402,9 @@ func (v chainView) Changes() []answer.TimelineMark {
 // Reason returns what is said of one of the last changes: the gates that an ordinary promotion passed are in the history,
 // and why an environment is as it is stands above.
 func (v chainView) Reason(m answer.TimelineMark) string {
-	isAbove := slices.ContainsFunc(v.Rows, func(row rowView) bool { return row.Name == m.Environment && row.Reason == m.Reason })
+	isAbove := slices.ContainsFunc(v.Rows, func(row rowView) bool {
+		return row.Name == m.Environment && (row.Reason == m.Reason || row.StateSince.Equal(m.Time))
+	})
 	if m.Action == history.PromoteAction && !m.Forced || isAbove && !v.IsPast() {
 		return ""
 	}

@@ -19,7 +19,6 @@ var filterWords = []struct{ name, format string }{
 // listPages are the pages whose titles name what was asked for.
 var listPages = []string{"problems", "commits", "history", "workloads", "cluster-types", "stacks", "search", "environments"}
 
-// describeFilter returns what the title of a page says besides its name: how it was asked for.
 func (f Frame) describeFilter(name string) string {
 	_, raw, _ := strings.Cut(f.Path, "?")
 	query, _ := url.ParseQuery(raw) // what can be read of it
@@ -29,7 +28,6 @@ func (f Frame) describeFilter(name string) string {
 	return describeQuery(query, name)
 }
 
-// describeQuery returns what a query asks of a page, to be written after its name.
 func describeQuery(query url.Values, name string) string {
 	var words []string
 	for _, w := range filterWords {

@@ -18,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/picture"
 )
 
-// newView returns the template, the title and the data of an answer's page.
 func newView(of any, f Frame) (name, title string, view any) {
 	switch a := of.(type) {
 	case answer.Overview:

@@ -136,7 +136,6 @@ func shortVersion(version string) string {
 	return text.Limit(version, 24)
 }
 
-// deletesState returns the state of a pull request that deletes things on clusters.
 func deletesState(n int) answer.State {
 	return answer.State{Tone: answer.Bad, Word: "deletes " + text.Count(n, "thing")}
 }

@@ -176,7 +176,6 @@ func sortRows(column []*place, neighbours func(*place) []*place) {
 	}
 }
 
-// draw gives everything its place.
 func (g *graph) draw(nodes []Node) Picture {
 	rows := 0
 	for _, column := range g.columns {

@@ -57,7 +57,6 @@ func (s *site) serveWake(w http.ResponseWriter, r *http.Request) {
 	}{"the next cycle starts now"})
 }
 
-// serveFixed answers always the same.
 func (s *site) serveFixed(contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { s.writeBody(w, r, http.StatusOK, contentType, body) }
 }
@@ -125,7 +124,6 @@ func hasTag(header, tag string) bool {
 	return false
 }
 
-// serveInternalError answers when the response could not be generated.
 func (s *site) serveInternalError(w http.ResponseWriter, r *http.Request, err error) {
 	s.options.Logger.ErrorContext(r.Context(), "cannot answer", slog.String("path", r.URL.Path), slog.Any("error", err))
 	s.writeBody(w, r, http.StatusInternalServerError, "application/json", `{"error": "the answer could not be made", "hint": "the log of the daemon says why"}`+"\n")

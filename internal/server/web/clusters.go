@@ -29,7 +29,6 @@ func findCluster(src answer.Source, q request) found {
 // maxReleased is of how many deployment targets of a workload the releases are shown.
 const maxReleased = 12
 
-// addReleases adds to a source what clusters have reported of a workload.
 func (s *site) addReleases(ctx context.Context, src answer.Source, q request) answer.Source {
 	if !src.Ledger || src.LedgerFails {
 		return src

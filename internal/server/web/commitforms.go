@@ -16,7 +16,6 @@ const (
 	svgText, calendarText             = "image/svg+xml", "text/calendar; charset=utf-8"
 )
 
-// serveCommit answers with the page of a commit, a badge of where it is, or its forecast as a calendar.
 func (s *site) serveCommit(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.EscapedPath()
 	id, isBadge := strings.CutSuffix(path, badgeExtension)

@@ -16,7 +16,6 @@ const csvExtension, csvText = ".csv", "text/csv; charset=utf-8"
 // assignedTable is the fleet as such a table.
 type assignedTable []answer.AssignmentPart
 
-// serveCSV answers with all rows of a list, as its address asks for them.
 func (s *site) serveCSV(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimSuffix(r.URL.EscapedPath(), csvExtension)
 	q := s.find(&url.URL{Path: path, RawQuery: r.URL.RawQuery})

@@ -34,7 +34,6 @@ func newFound(of any) found { return found{answer: of, code: http.StatusOK} }
 
 func redirectTo(path string) found { return found{code: http.StatusFound, redirect: path} }
 
-// failWith returns that there is no answer, and why.
 func failWith(code int, sentence, hint string) found {
 	return found{answer: errorAnswer{sentence, hint}, code: code}
 }

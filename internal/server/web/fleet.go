@@ -35,7 +35,6 @@ func (s *site) serveFleet(question string) http.HandlerFunc {
 	}
 }
 
-// refuseWithoutLedger answers where no cluster can report.
 func (s *site) refuseWithoutLedger(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"the daemon has no ledger", "write where its secret is into its settings, as ledger: {secret: {file: ledger-secret}}"})
 }

@@ -61,7 +61,6 @@ func (s *site) addAssignedNow(ctx context.Context, src answer.Source, _ request)
 	return src
 }
 
-// readAssigned returns a source with the state of what is assigned, and the clusters of the same reading.
 func (s *site) readAssigned(ctx context.Context, src answer.Source) (answer.Source, []fleetview.Overview) {
 	if !src.Ledger || src.LedgerFails {
 		return src, nil

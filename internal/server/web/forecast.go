@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// findForecast returns when a commit gets to each environment, and what it waits for.
 func (s *site) findForecast(ctx context.Context, src answer.Source, q request) found {
 	id := q.names[0]
 	journey, known := src.Journey(id)

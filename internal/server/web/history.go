@@ -15,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// findFigures returns how long commits took, and how many were taken back.
 func (s *site) findFigures(ctx context.Context, src answer.Source, _ request) found {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
 	defer cancel()
@@ -102,7 +101,6 @@ func (s *site) addActions(ctx context.Context, src answer.Source, _ request) ans
 	return src
 }
 
-// addHeadForecast adds to a source when the newest commit gets to each environment.
 func (s *site) addHeadForecast(ctx context.Context, src answer.Source, _ request) answer.Source {
 	head := src.Snapshot.Chain.Head
 	if s.options.Simulate == nil || head == "" || len(src.Reasons) > 0 || src.Snapshot.Chain.External {

@@ -93,7 +93,6 @@ func (s *site) previewLever(r *http.Request) (answer.Lever, error) {
 	return s.options.People.Operator.Preview(r.Context(), findViewer(r.Context()), readLeverForm(r.URL.Query()).request(r))
 }
 
-// serveLever shows what an action would do.
 func (s *site) serveLever(w http.ResponseWriter, r *http.Request) {
 	if findViewer(r.Context()) == nil {
 		s.demandSignIn(w, r)
@@ -127,7 +126,6 @@ func extendDeadlines(w http.ResponseWriter) {
 // leverTimeout bounds one action.
 const leverTimeout = 2 * time.Minute
 
-// serveLeverForm performs the action that a person has confirmed.
 func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxLeverBody)
 	err := r.ParseForm()
@@ -176,7 +174,6 @@ func askedAgain(r *http.Request) string {
 	return askedBefore(r.PostForm)
 }
 
-// askedBefore returns the query of the page that a form is on, with what was typed into it.
 func askedBefore(form url.Values) string {
 	asked := maps.Clone(form)
 	delete(asked, "seen")
@@ -203,7 +200,6 @@ type movedAnswer struct {
 	Now answer.Lever `json:"now"`
 }
 
-// serveLeverRequest performs an action that a program asks for.
 func (s *site) serveLeverRequest(w http.ResponseWriter, r *http.Request) {
 	var body leverBody
 	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxLeverBody))
@@ -224,7 +220,6 @@ func (s *site) serveLeverRequest(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuseLever answers that an action is refused, or has failed.
 func (s *site) refuseLever(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *problem.Refusal
 	hint := ""

@@ -49,7 +49,6 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// addVary adds a header of requests to those that an answer depends on.
 func addVary(w http.ResponseWriter, name string) {
 	known := w.Header().Get("Vary")
 	switch {

@@ -63,7 +63,6 @@ func (c *pageCache) find(address string) *cachedPage {
 	return one
 }
 
-// loadPage returns the page of an address for the reader of a request, made of the state of a version.
 func (s *site) loadPage(ctx context.Context, target *url.URL, view page.View, state uint64) (rendered, error) {
 	key := view.String() + " " + target.EscapedPath() + "?" + target.RawQuery + "\x00" + roleKey(findViewer(ctx))
 	p, err := s.loadOnce(key, state, func() (rendered, error) { return s.renderPage(ctx, target, view) })
@@ -240,7 +239,6 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	s.writeRendered(w, r, p)
 }
 
-// writeRendered answers with a page that was made.
 func (s *site) writeRendered(w http.ResponseWriter, r *http.Request, p rendered) {
 	if p.packed == nil && acceptsGzip(r) {
 		p.packed = packBody(p.body)
@@ -258,7 +256,6 @@ func (s *site) writeRendered(w http.ResponseWriter, r *http.Request, p rendered)
 	}
 }
 
-// serveAnswer answers with what a page is made from.
 func (s *site) serveAnswer(w http.ResponseWriter, r *http.Request) {
 	q := s.find(r.URL)
 	f := s.findAt(r.Context(), s.loadSource(r.Context(), q), q)

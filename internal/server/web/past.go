@@ -252,7 +252,6 @@ func isUnknown(err error) bool {
 	return errors.As(err, &unknown)
 }
 
-// addThen adds to a source what clusters had reported at a time; the zero time is not known.
 func (s *site) addThen(ctx context.Context, src answer.Source, at time.Time) answer.Source {
 	if s.options.Fleet == nil || at.IsZero() {
 		return src
@@ -278,7 +277,6 @@ func (s *site) readSide(src answer.Source, side, at string) (history.Place, foun
 	return s.readPlace(src, name, moment)
 }
 
-// readPlace reads an environment, or "" for all, and a moment.
 func (s *site) readPlace(src answer.Source, name, written string) (p history.Place, refusal found, refused bool) {
 	p.Environment = name
 	_, known := src.Environment(name)
@@ -317,7 +315,6 @@ func pastText(q request) string {
 	return strings.Join(all, ", ")
 }
 
-// withoutPast returns the address of a page as it is now.
 func withoutPast(target *url.URL) string {
 	query := target.Query()
 	query.Del("at")

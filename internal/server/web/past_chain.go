@@ -23,7 +23,6 @@ type chainCache struct {
 	outputs []history.Output
 }
 
-// loadChain returns how far commits had been promoted at a time, and the outputs of then.
 func (s *site) loadChain(ctx context.Context, at history.Moment) (status.Chain, []history.Output, error) {
 	c, key := &s.chains, at.Time.UTC().Format(time.RFC3339)+" "+s.keyOf(at)
 	c.mu.Lock()

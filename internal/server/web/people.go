@@ -133,7 +133,6 @@ func (s *site) demandSignIn(w http.ResponseWriter, r *http.Request) {
 
 func isForProgram(path string) bool { return strings.HasPrefix(path, "/api/") || path == "/events" }
 
-// refusePerson answers a person, or a program, that something is refused.
 func (s *site) refusePerson(w http.ResponseWriter, r *http.Request, code int, sentence, hint string) {
 	if code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -145,7 +144,6 @@ func (s *site) refusePerson(w http.ResponseWriter, r *http.Request, code int, se
 	s.writePage(w, r, code, page.Refused{Error: sentence, Hint: hint})
 }
 
-// writePage answers with a page that is one person's, and is not kept.
 func (s *site) writePage(w http.ResponseWriter, r *http.Request, code int, of any) {
 	addVary(w, "Accept")
 	if prefersText(r) {
@@ -193,7 +191,6 @@ func (s *site) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, address, http.StatusSeeOther)
 }
 
-// serveCallback signs in whom the issuer has sent back.
 func (s *site) serveCallback(w http.ResponseWriter, r *http.Request) {
 	keeper := s.options.People.Keeper
 	path, who, err := keeper.Finish(w, r)
@@ -304,7 +301,6 @@ func (s *site) findOutputLevers(environment string) (all []string) {
 	return all
 }
 
-// newReader returns who asks what waits; who is nil for nobody.
 func (s *site) newReader(who *session.Person) answer.Reader {
 	if who == nil {
 		return answer.Reader{}
@@ -349,7 +345,6 @@ func roleKey(who *session.Person) string {
 	return strings.Join(append([]string{"signed in"}, who.Groups...), "\x00")
 }
 
-// newPageReader returns what a page says of its reader; who is nil for nobody.
 func (s *site) newPageReader(who *session.Person, kept page.Kept) page.Reader {
 	if who == nil {
 		return page.Reader{}

@@ -25,7 +25,6 @@ const (
 	maxAnswer = 256 << 10
 )
 
-// findExplanation returns why something is, or is not, where it is.
 func (s *site) findExplanation(ctx context.Context, src answer.Source, q request) found {
 	environment, asked := q.query.Get("env"), q.query.Get("q")
 	if environment == "" || asked == "" {

@@ -191,7 +191,6 @@ func fleetFilters() []param {
 	}
 }
 
-// historyFilters are the parameters that select what was done.
 func historyFilters() []param {
 	return []param{
 		{name: "q", about: "Only actions with this text."}, {name: "env", about: "Only actions on this environment."}, {name: "who", about: "Only actions of this person."},
@@ -389,7 +388,6 @@ func (s *site) newClusterRows() []pageRow {
 	}
 }
 
-// newQuestionRows returns the pages whose answers take work, and the search.
 func (s *site) newQuestionRows() []pageRow {
 	hasHistory := func(o *Options) bool { return o.History != nil }
 	renders := func(o *Options) bool { return o.Explain != nil && o.Compare != nil }

@@ -89,7 +89,6 @@ func isOpenPath(path string) bool {
 	return path == "/healthz" || path == "/readyz" || path == "/metrics" || path == agentapi.Path || strings.HasPrefix(path, "/webhooks/")
 }
 
-// isOurHost reports whether a name, with or without a port, is one of this server.
 func isOurHost(host string, hosts []string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

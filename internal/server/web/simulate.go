@@ -107,7 +107,6 @@ func answerFromCycle(s *site, w http.ResponseWriter, r *http.Request, ask func(c
 	}
 }
 
-// refuseForNow answers what may succeed after a time.
 func (s *site) refuseForNow(w http.ResponseWriter, r *http.Request, code int, wait time.Duration, sentence string) {
 	seconds := int(max(wait, time.Second).Seconds())
 	w.Header().Set("Retry-After", fmt.Sprint(seconds))

@@ -70,7 +70,6 @@ type stackCache struct {
 	known map[answer.StackObject][]stackview.Report
 }
 
-// readStackReports returns what clusters say of the objects of all stacks; nil if there is no ledger.
 func (s *site) readStackReports(src answer.Source) map[answer.StackObject][]stackview.Report {
 	if s.options.Fleet == nil {
 		return nil
@@ -125,7 +124,6 @@ func (s *site) addStackSpans(ctx context.Context, src answer.Source, q request) 
 	return src
 }
 
-// addApproval adds to the answer of a plan who approved it, as the history of the environment has it.
 func (s *site) addApproval(ctx context.Context, f found) found {
 	run, isRun := f.answer.(answer.StackRun)
 	if !isRun || s.options.History == nil {

@@ -46,7 +46,6 @@ func findQuality(accepted, kind string) float64 {
 	return 0
 }
 
-// loadText returns the text of the page of an address, made of the state of a version.
 func (s *site) loadText(ctx context.Context, target *url.URL, state uint64) (rendered, error) {
 	return s.loadOnce("text "+target.EscapedPath()+"?"+target.RawQuery, state, func() (rendered, error) { return s.renderText(ctx, target) })
 }
@@ -65,7 +64,6 @@ func (s *site) renderText(ctx context.Context, target *url.URL) (rendered, error
 	return newText(f.code, f.answer, facts)
 }
 
-// newText returns the text of an answer, or why there is none.
 func newText(code int, of any, facts plaintext.Facts) (rendered, error) {
 	lines, err := "", error(nil)
 	switch a := of.(type) {
@@ -88,7 +86,6 @@ func newText(code int, of any, facts plaintext.Facts) (rendered, error) {
 // pageHint returns a hint with the paths of pages, where it has those of their answers.
 func pageHint(hint string) string { return strings.ReplaceAll(hint, api+"/", "/") }
 
-// newRendered returns a body as what is kept, and has another version when it is another one.
 func newRendered(code int, kind string, body []byte) rendered {
 	sum := sha256.Sum256(body)
 	return rendered{code: code, kind: kind, body: body, packed: packBody(body), version: hex.EncodeToString(sum[:12])}

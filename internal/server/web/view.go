@@ -53,7 +53,6 @@ func (s *site) serveSettings(w http.ResponseWriter, r *http.Request) {
 	s.writePacked(w, r, http.StatusOK, htmlText, body, packBody(body))
 }
 
-// serveView remembers how a reader wants to see pages, and leads back to the page that it came from.
 func (s *site) serveView(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	err := r.ParseForm()

@@ -30,7 +30,6 @@ func (l *wakeLimit) admit(now time.Time) bool {
 	return true
 }
 
-// serveWakeForm starts the next cycle for a person, and leads to where it is seen.
 func (s *site) serveWakeForm(w http.ResponseWriter, r *http.Request) {
 	if !s.woken.admit(s.options.Now()) {
 		w.Header().Set("Retry-After", "5")
