@@ -100,7 +100,7 @@ func TestChainWidth(t *testing.T) {
 		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: "problems", Kind: gate.KindProblems, Status: gate.Fail, Reason: reason}}),
 		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "up to date"}},
 	}}}
-	if _, line, _ := strings.Cut(chainText(c, 0), "\n"); line != "dev          2222222  -    problems  0       mend: "+reason+"\n" {
+	if _, line, _ := strings.Cut(chainText(c, 0), "\n"); line != "dev          2222222  -    problems  0       fix: "+reason+"\n" {
 		t.Errorf("a pipe gets\n%s", line)
 	}
 	check := func(text string, width int) {

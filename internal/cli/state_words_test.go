@@ -160,7 +160,7 @@ func TestOutputsAreOneWord(t *testing.T) {
 	broken.Proof = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: "1 of 1 cluster failed"}
 	promoted.Merged, promoted.Proof.Status, promoted.Proof.Reason = false, gate.Wait, "pull request 13 is not merged"
 	stopped := problem.List{{Pos: problem.Pos{Layer: "env", File: "stacks/raw.yaml", Line: 9}, Summary: "its state is another's", Stack: "sample/raw"}}
-	const mend, keeps, teardown = "mend: env/stacks/raw.yaml:9: its state is another's", "the stack sample/raw is stopped by a problem, and stays as it is", "the stack sample/two is being destroyed: 2 plans without approval"
+	const mend, keeps, teardown = "fix: env/stacks/raw.yaml:9: its state is another's", "the stack sample/raw is stopped by a problem, and stays as it is", "the stack sample/two is being destroyed: 2 plans without approval"
 	pull := &status.Pull{Number: 13}
 	for name, c := range map[string]struct {
 		stage      status.Stage
@@ -172,13 +172,13 @@ func TestOutputsAreOneWord(t *testing.T) {
 		"for a person, promoted":          {promoted, status.Environment{State: status.Proposed, Pull: pull}, "proposed", "merge pull request 13", "merge"},
 		"for a person, a stack stopped":   {rolls, status.Environment{State: status.Proposed, Pull: pull, Reason: keeps, Notes: []string{keeps}, Problems: stopped}, "proposed", "merge pull request 13; " + mend, "merge"},
 		"promoted, a stack stopped":       {promoted, status.Environment{State: status.Proposed, Pull: pull, Reason: keeps, Notes: []string{keeps}, Problems: stopped}, "proposed", "merge pull request 13; " + mend, "merge"},
-		"for a person, the commit failed": {broken, status.Environment{State: status.Proposed, Pull: pull}, "failed", "merge pull request 13; mend: 1 of 1 cluster failed", "merge,rollback,hold"},
+		"for a person, the commit failed": {broken, status.Environment{State: status.Proposed, Pull: pull}, "failed", "merge pull request 13; fix: 1 of 1 cluster failed", "merge,rollback,hold"},
 		"merging failed":                  {rolls, status.Environment{State: status.Proposed, Pull: pull, Reason: "merge is direct: no; " + keeps, MergeReason: "merge is direct: no", LeftToPeople: true, Notes: []string{keeps}}, "proposed", "merge pull request 13: merge is direct: no", "merge"},
 		"withheld":                        {rolls, status.Environment{State: status.Proposed, Pull: pull, Reason: "3 removed", Withheld: []status.Withheld{{Cause: "removals", Reason: "3 removed"}}}, "proposed", "merge pull request 13: 3 removed", "merge"},
 		"merged by Fairlead":              {verified, status.Environment{State: status.Proposed, Pull: pull, Reason: "the forge merges it once nothing is missing; " + keeps, MergeReason: "the forge merges it once nothing is missing", Notes: []string{keeps}, Problems: stopped}, "proposed", "waits for pull request 13: the forge merges it once nothing is missing; " + mend, ""},
 		"another daemon proposes":         {verified, status.Environment{State: status.DryRun, Pull: pull}, "proposed", "merge pull request 13", "-"},
 		"closed":                          {verified, status.Environment{State: status.Declined, Pull: pull}, "declined", "declined: open pull request 13 again or change something", "reopen"},
-		"it cannot be rendered":           {rolls, status.Environment{State: status.Problems, Problems: problem.List{{Summary: "no such kind"}}}, "problems", "mend: no such kind", "rollback,hold"},
+		"it cannot be rendered":           {rolls, status.Environment{State: status.Problems, Problems: problem.List{{Summary: "no such kind"}}}, "problems", "fix: no such kind", "rollback,hold"},
 		"a stack is torn down":            {verified, status.Environment{State: status.InSync, Teardowns: teardown, Reason: teardown, Notes: []string{teardown}}, "verified", "up to date; " + teardown, ""},
 		"torn down, for a person":         {verified, status.Environment{State: status.Proposed, Pull: pull, Teardowns: teardown, Reason: teardown, Notes: []string{teardown}}, "proposed", "merge pull request 13; " + teardown, "merge"},
 	} {

@@ -120,7 +120,7 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 	case u.Incomplete != "":
 		v.Reason = fmt.Sprintf("%s was not verified in %s: %s", what, u.Name, u.Incomplete)
 	case u.hasProblems():
-		v.Reason = fmt.Sprintf("%s has problems in %s, which have to be mended: %s", what, u.Name, verdictReason(u.Proof))
+		v.Reason = fmt.Sprintf("%s has problems in %s, which have to be fixed: %s", what, u.Name, verdictReason(u.Proof))
 	case !u.Merged && !u.HasFormer:
 		v.Reason = fmt.Sprintf("%s is not merged in %s", what, u.Name)
 	case u.Proof.Status == gate.Fail:

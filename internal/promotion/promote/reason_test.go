@@ -247,8 +247,8 @@ wait stage: c4 is not verified in dev yet: nothing has been reported yet
   wait after dev: c4 is not verified in dev yet: nothing has been reported yet
 `},
 		{"a mistake stops it before it", []promote.Stage{with(at("dev", "c4"), unmerged, proof(mistake)), at("stage", "c1", "dev")}, `waiting c1 -> c4
-wait stage: c4 has problems in dev, which have to be mended: base/a.yaml:13: no such field
-  wait after dev: c4 has problems in dev, which have to be mended: base/a.yaml:13: no such field
+wait stage: c4 has problems in dev, which have to be fixed: base/a.yaml:13: no such field
+  wait after dev: c4 has problems in dev, which have to be fixed: base/a.yaml:13: no such field
 `},
 		{"it is not merged before it", []promote.Stage{with(at("dev", "c4"), unmerged), at("stage", "c1", "dev")}, `waiting c1 -> c4
 wait stage: c4 is not merged in dev

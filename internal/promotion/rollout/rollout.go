@@ -219,30 +219,55 @@ func kindAndName(object string) string {
 
 func (s *source) failureText() string {
 	object, _, _ := strings.Cut(s.worstReport.Object, "@")
-	failure := cmp.Or(object, s.displayName()) + " failed"
+	object, message := reduceHealth(cmp.Or(object, s.displayName()), text.OneLine(s.worstReport.Message))
+	failure := object + " failed"
 	if !s.anonymous && s.name != "" && s.name != object {
 		failure += " on " + s.name
 	}
-	if s.worstReport.Message != "" {
-		failure += ": " + text.Shorten(reduceHealth(text.OneLine(s.worstReport.Message)), 200)
+	if message != "" {
+		failure += ": " + text.Shorten(message, 200)
 	}
 	return failure
 }
 
 // How Flux tells of a failed health check, with the objects that are not ready, their status of kstatus and a message.
 var (
-	healthCheck  = regexp.MustCompile(`^health check failed after \S+: (?:failed early due to stalled resources: |(timeout waiting for): )\[(.*?)\]?$`)
-	objectStatus = regexp.MustCompile(` status: '([^']*)'`)
+	healthCheck  = regexp.MustCompile(`^health check failed after \S+: (failed early due to stalled resources|timeout waiting for): \[(.*?)\]?$`)
+	objectStatus = regexp.MustCompile(`(?:^|, )[A-Z]\w*/\S+/(\S+) status: '([^']*)'(?:: )?`)
+	missingRef   = regexp.MustCompile(`^couldn't find remote ref "?refs/(head|tag)s/([^"]+)"?$`)
 )
 
-// reduceHealth reduces the message of a failed health check to what failed and why: "GitRepository/flux-system/shop
-// (Failed): couldn't find remote ref". How long the check took differs each time. Other messages stay as they are.
-func reduceHealth(message string) string {
+// reduceHealth reduces an object's message of a failed health check to what failed and why: "shop" and `branch "main" does
+// not exist`. How long the check took differs each time. Other messages stay as they are.
+func reduceHealth(object, message string) (failed, why string) {
 	found := healthCheck.FindStringSubmatch(message)
 	if found == nil {
-		return message
+		return object, message
 	}
-	return strings.TrimLeft(found[1]+" "+objectStatus.ReplaceAllString(found[2], " ($1)"), " ")
+	all := objectStatus.FindAllStringSubmatchIndex(found[2], 2)
+	if len(all) == 0 || all[0][0] != 0 {
+		return object, found[1] + " " + found[2]
+	}
+	part := func(i int) string { return found[2][all[0][i]:all[0][i+1]] }
+	why = found[2][all[0][1]:]
+	if len(all) > 1 {
+		why = found[2][all[0][1]:all[1][0]]
+	}
+	failed = part(2)
+	if others := len(objectStatus.FindAllString(found[2], -1)) - 1; others > 0 {
+		failed += fmt.Sprintf(" and %d more", others)
+	}
+	ref := missingRef.FindStringSubmatch(why)
+	switch {
+	case ref != nil:
+		why = fmt.Sprintf("%s %q does not exist", map[string]string{"head": "branch", "tag": "tag"}[ref[1]], ref[2])
+	case why == "":
+		why = "its status is " + part(4)
+	}
+	if found[1] == "timeout waiting for" {
+		why = "timeout, " + why
+	}
+	return failed, why
 }
 
 func (s *source) displayName() string {

@@ -84,7 +84,7 @@ func TestBrokenPromotion(t *testing.T) {
 			if len(chain.Problems) == 0 || !strings.Contains(chain.Problems[0].String(), test.want) {
 				t.Errorf("the problems are %v, want %q", chain.Problems, test.want)
 			}
-			if n := strings.Count(w.logs.String(), "nothing is promoted until this is mended"); n != 1 {
+			if n := strings.Count(w.logs.String(), "nothing is promoted until this is fixed"); n != 1 {
 				t.Errorf("it is said %d times:\n%s", n, w.logs.String())
 			}
 			d.quiet("cp", "out")
@@ -94,7 +94,7 @@ func TestBrokenPromotion(t *testing.T) {
 			w.wantLine(map[string]string{mended: "m"}, "dev=m stage=m")
 			w.commitNow("main", "break", map[string]string{promotionFile: chainOf(test.chain)})
 			d.pass(time.Hour)
-			if n := strings.Count(w.logs.String(), "nothing is promoted until this is mended"); n != 2 {
+			if n := strings.Count(w.logs.String(), "nothing is promoted until this is fixed"); n != 2 {
 				t.Errorf("after it was mended and came back it was said %d times", n)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 )
 
 // TestUnreachableBesideProblems: a repository that cannot be reached hides nothing that people can
-// mend: the status, the issue and the log have all of it, and that repository too. Nothing is
+// fix: the status, the issue and the log have all of it, and that repository too. Nothing is
 // written meanwhile. On its own it is no problem of the control plane: it is tried again.
 func TestUnreachableBesideProblems(t *testing.T) {
 	for repo, environment := range map[string]string{"till": "dev", "other": "prod"} {

@@ -273,7 +273,7 @@ func (m *Promoter) logProblems(problems problem.List) {
 		return
 	}
 	if p.String() != m.loggedProblem {
-		m.options.Logger.Warn("nothing is promoted until this is mended", "problem", p.String(), "hint", p.Hint)
+		m.options.Logger.Warn("nothing is promoted until this is fixed", "problem", p.String(), "hint", p.Hint)
 	}
 	m.loggedProblem = p.String()
 }

@@ -31,7 +31,7 @@ func (e Environment) withoutCommands() Environment {
 func describeAction(s Stage, e Environment) string {
 	switch s.Next.State {
 	case promote.Stopped:
-		return "mend: " + s.Next.Verdict.Reason
+		return "fix: " + s.Next.Verdict.Reason
 	case promote.Promotes:
 		return "gets " + text.ShortCommit(s.Next.Candidate) + " now"
 	case promote.Current, promote.Waiting, promote.Held:
@@ -65,9 +65,9 @@ func describeOutput(s Stage, e Environment) (needs string, restrained bool) {
 	first, stops := e.Problems.FirstStopping()
 	switch {
 	case s.HasProblems():
-		return "mend: " + s.Proof.Reason, false
+		return "fix: " + s.Proof.Reason, false
 	case e.State == Problems && stops:
-		return "mend: " + first.String(), false
+		return "fix: " + first.String(), false
 	case e.State == Failed:
 		return "is tried again: " + e.Reason, false
 	case e.State == Declined && e.Pull != nil:
@@ -77,14 +77,14 @@ func describeOutput(s Stage, e Environment) (needs string, restrained bool) {
 		}
 		return fmt.Sprintf("declined: %sopen pull request %d again or change something", why, e.Pull.Number), false
 	case e.State == Edited, e.State == Foreign:
-		return "mend: " + e.Reason, false
+		return "fix: " + e.Reason, false
 	case e.Pull != nil && (e.State == Proposed || e.State == DryRun):
 		pull := describePull(s, e)
 		switch { // the pull request may be about something else
 		case s.Commit != "" && s.Proof.Status == gate.Fail:
-			pull += "; mend: " + s.Proof.Reason
+			pull += "; fix: " + s.Proof.Reason
 		case stops:
-			pull += "; mend: " + first.String()
+			pull += "; fix: " + first.String()
 		}
 		return pull, true
 	case !s.Merged && len(s.Withheld) > 0 && s.Hold == "":
@@ -93,9 +93,9 @@ func describeOutput(s Stage, e Environment) (needs string, restrained bool) {
 		}
 		return "merge its pull request: " + s.Withheld[0].Reason, true
 	case s.Commit != "" && s.Proof.Status == gate.Fail:
-		return "mend: " + s.Proof.Reason, false
+		return "fix: " + s.Proof.Reason, false
 	case stops:
-		return "mend: " + first.String(), false
+		return "fix: " + first.String(), false
 	case s.Commit != "" && !s.Merged && e.State == DryRun:
 		return "waits for its pull request, which a daemon with write: true opens", false
 	}

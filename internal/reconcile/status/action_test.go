@@ -83,11 +83,11 @@ func TestDescribeAction(t *testing.T) {
 		{"one that was closed with a reason", stage(false, unproven, newest), Environment{State: Declined, Pull: &Pull{Number: 2, Closed: "not today (by alice)"}},
 			"declined: not today (by alice): open pull request 2 again or change something"},
 		{"somebody else's commit", stage(false, unproven, newest), Environment{State: Edited, Reason: "commit 1 on fairlead/dev is not ours; merge the pull request"},
-			"mend: commit 1 on fairlead/dev is not ours; merge the pull request"},
-		{"problems of its commit", stage(false, broken, newest), Environment{}, "mend: base/a.yaml:3: it is wrong"},
-		{"problems of its branch", stage(true, proven, newest), Environment{State: Problems, Problems: problem.List{{Summary: "it is odd", Warning: true}, {Summary: "it is broken"}}}, "mend: it is broken"},
+			"fix: commit 1 on fairlead/dev is not ours; merge the pull request"},
+		{"problems of its commit", stage(false, broken, newest), Environment{}, "fix: base/a.yaml:3: it is wrong"},
+		{"problems of its branch", stage(true, proven, newest), Environment{State: Problems, Problems: problem.List{{Summary: "it is odd", Warning: true}, {Summary: "it is broken"}}}, "fix: it is broken"},
 		{"a failed operation", stage(true, proven, newest), Environment{State: Failed, Reason: "the server is down"}, "is tried again: the server is down"},
-		{"failed clusters", stage(true, is(gate.Fail, "proof", "edge failed: no such image"), newest), Environment{State: InSync}, "mend: edge failed: no such image"},
+		{"failed clusters", stage(true, is(gate.Fail, "proof", "edge failed: no such image"), newest), Environment{State: InSync}, "fix: edge failed: no such image"},
 		{"clusters", stage(true, unproven, newest), Environment{State: InSync}, "waits for gate rollout: 1 of 2 clusters ready"},
 		{"a gate", stage(true, proven, waits(is(gate.Pass, "after", "2222222 was proven"), gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "approval", "1 of 2 approvals")}))),
 			Environment{State: InSync}, "2222222 waits for gate approval: 1 of 2 approvals"},
@@ -105,7 +105,7 @@ func TestDescribeAction(t *testing.T) {
 		{"a hold and a pull request", stage(false, unproven, held), Environment{State: Declined, Pull: pull},
 			"declined: open pull request 2 again or change something; held: incident 7 (by ada@example.com, until fairlead release dev)"},
 		{"a record that cannot be read", stage(true, proven, promote.Decision{State: promote.Stopped, Verdict: is(gate.Fail, "dev", "no such commit; fairlead rollback dev mends it")}),
-			Environment{State: Proposed, Pull: pull}, "mend: no such commit; fairlead rollback dev mends it"},
+			Environment{State: Proposed, Pull: pull}, "fix: no such commit; fairlead rollback dev mends it"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := describeAction(test.stage, test.output); got != test.want {

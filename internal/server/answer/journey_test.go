@@ -122,9 +122,9 @@ func TestJourneyOfDeclined(t *testing.T) {
 		t.Errorf("a person may do %+v", needs)
 	}
 	stopped := dev
-	stopped.Proof, stopped.State, stopped.Action = gate.Verdict{Status: gate.Fail, Parts: []gate.Verdict{{Gate: "problems", Kind: gate.KindProblems, Status: gate.Fail}}}, status.StageProblems, "mend: base/a.yaml:13: no such field"
+	stopped.Proof, stopped.State, stopped.Action = gate.Verdict{Status: gate.Fail, Parts: []gate.Verdict{{Gate: "problems", Kind: gate.KindProblems, Status: gate.Fail}}}, status.StageProblems, "fix: base/a.yaml:13: no such field"
 	s.Snapshot.Chain.Stages, s.Snapshot.Environments[0].Pull = []status.Stage{stopped}, nil
-	if diff := cmp.Diff("dev: proposed bad problems (mend: base/a.yaml:13: no such field)", describeStops(t, s, "bad")); diff != "" {
+	if diff := cmp.Diff("dev: proposed bad problems (fix: base/a.yaml:13: no such field)", describeStops(t, s, "bad")); diff != "" {
 		t.Errorf("a mistake stops it:\n%s", diff)
 	}
 	revert := got("revert")

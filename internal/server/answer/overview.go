@@ -74,7 +74,7 @@ func (s Source) findNeeds(all []Environment) []Need {
 	}
 	first, stops := s.Snapshot.Chain.Problems.FirstStopping()
 	if stops {
-		needs = append(needs, Need{State: failing, Reason: "nothing is promoted until this is mended: " + first.String()})
+		needs = append(needs, Need{State: failing, Reason: "nothing is promoted until this is fixed: " + first.String()})
 	}
 	for _, u := range s.Overdue {
 		needs = append(needs, Need{State: failing, Environment: u.Environment, Reason: s.Snapshot.OverdueReason(u)})

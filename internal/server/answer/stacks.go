@@ -330,7 +330,7 @@ func (s Source) describeComponents(k stackview.Known) []StackComponent {
 func judgeStack(k stackview.Known, byStatus map[string][]StackComponent) (State, string) {
 	switch {
 	case k.Stopped != "":
-		return State{Bad, stackStopped}, "mend: " + k.Stopped
+		return State{Bad, stackStopped}, "fix: " + k.Stopped
 	case !k.Merged:
 		return State{Waiting, stackNotMerged}, "no cluster has it until the change of " + k.Environment + " is merged"
 	case len(byStatus) == 0:

@@ -20,7 +20,7 @@ func TestFoldedLanes(t *testing.T) {
 	for i := range maxRows + 20 {
 		e := answer.Environment{Name: fmt.Sprintf("prod-%02d", i), State: answer.State{Tone: answer.Good, Word: "verified"}}
 		if i >= maxRows {
-			e.State, e.Reason = answer.State{Tone: answer.Bad, Word: "failed"}, "mend: "+cause
+			e.State, e.Reason = answer.State{Tone: answer.Bad, Word: "failed"}, "fix: "+cause
 			needs = append(needs, answer.Need{State: e.State, Environment: e.Name, Reason: e.Reason})
 		}
 		all = append(all, e)
@@ -35,7 +35,7 @@ func TestFoldedLanes(t *testing.T) {
 			t.Errorf("row %d is %s, which needs attention: %v", i, row.Name, row.IsNeed)
 		}
 	}
-	if first, last := v.Rows[20].Reason, v.Rows[39].Reason; first != "mend: "+cause || last != "mend: see prod-40" {
+	if first, last := v.Rows[20].Reason, v.Rows[39].Reason; first != "fix: "+cause || last != "fix: see prod-40" {
 		t.Errorf("the first reason is %q, the last %q", first, last)
 	}
 }

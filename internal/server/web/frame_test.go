@@ -93,7 +93,7 @@ func TestReasonOnce(t *testing.T) {
 	const cause = "couldn't find remote ref mastre of https://git.example.com/hello, which is what two manifests of the workload name"
 	store := &status.Store{}
 	for _, name := range []string{"dev", "test"} {
-		store.SetEnvironment(status.Environment{Name: name, State: status.Failed, Reason: "mend: " + cause, Error: cause, Unreachable: []string{"https://git.example.com/hello"}})
+		store.SetEnvironment(status.Environment{Name: name, State: status.Failed, Reason: "fix: " + cause, Error: cause, Unreachable: []string{"https://git.example.com/hello"}})
 	}
 	store.SetEnvironment(status.Environment{Name: "stage", State: status.Waiting, Reason: "waits: 49b1e17 failed in dev: " + cause})
 	store.SetRemotes([]status.Remote{{URL: "https://git.example.com/hello", Error: cause}})

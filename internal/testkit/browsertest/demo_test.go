@@ -181,12 +181,12 @@ func TestDemo(t *testing.T) {
 // findAnswers asks what the demo answers after a commit that is held before prod, and one that fails.
 func findAnswers(w *Window, root, mine string) {
 	w.t.Helper()
-	w.ask(root, "1: what needs me now?").answers("couldn't find remote ref")
+	w.ask(root, "1: what needs me now?").answers(`hello-web failed on dev-cloud: branch "mastre" does not exist`)
 	w.ask(root, "2: where is my commit?").click(`main a[href="./commits/` + mine + `"]`).answers("has it since")
 	w.ask(root, "3: why is it not in prod?").click(`main a[href="./commits/` + mine + `"]`).answers("the sale ends on Monday")
 	w.Click(`main a[href$="/forecast"]`)
 	w.WaitFor("main", "the sale ends on Monday") // and when does it get there?
-	w.ask(root, "4: what failed?").click(`nav a[href="./problems"]`).answers("couldn't find remote ref")
+	w.ask(root, "4: what failed?").click(`nav a[href="./problems"]`).answers(`branch "mastre" does not exist`)
 	w.ask(root, "5: what runs where?").click(`nav a[href="./fleet"]`).answers("hello")
 	w.Click(`main a[href="./workloads/hello"]`)
 	w.WaitFor("#releases", "in prod, runs on 1 cluster") // and since when?
