@@ -40,8 +40,12 @@ const clusterNameHint = "name clusters as in east-7, and types as their ClusterT
 func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*ListedCluster {
 	o, s, meta := readObject[clusterListSpec](r, n, kind, d)
 	if rules, written := meta.Annotations[ImportAnnotation]; written {
-		_, found := ReadImportRules(rules.Text, r.positionAt(rules.Line), o.Subject())
+		at := r.positionAt(rules.Line)
+		read, found := ReadImportRules(rules.Text, at, o.Subject())
 		*d.problems = append(*d.problems, found...)
+		for _, rule := range read.Types {
+			r.out.importedTypes = append(r.out.importedTypes, importedType{rule.Type, at, o.Subject()})
+		}
 	}
 	if s.Closed {
 		r.out.progress.ClosedLists = append(r.out.progress.ClosedLists, o.Subject())
@@ -97,8 +101,15 @@ func (p *Progress) ListClusters() ([]*ListedCluster, problem.List) {
 	return kept, problems
 }
 
-// checkClusters warns of listed clusters of a type that the environment does not have: they are waited for.
-func (m *Model) checkClusters(listed []*ListedCluster, problems *problem.List) {
+// importedType is the cluster type that a rule of a ClusterList gives to clusters.
+type importedType struct {
+	name    string
+	pos     problem.Pos
+	subject string
+}
+
+// checkClusters warns of listed clusters, and rules for their import, of a type that the environment does not have.
+func (m *Model) checkClusters(listed []*ListedCluster, imported []importedType, problems *problem.List) {
 	var names []string
 	for _, t := range m.ClusterTypes {
 		names = append(names, t.Name)
@@ -106,6 +117,11 @@ func (m *Model) checkClusters(listed []*ListedCluster, problems *problem.List) {
 	for _, c := range listed {
 		if !slices.Contains(names, c.Type) {
 			problems.Warnf(c.typePos, c.Subject, problem.DidYouMean(c.Type, names), "there is no cluster type %s, which cluster %s is listed with", c.Type, c.Name)
+		}
+	}
+	for _, t := range imported {
+		if t.name != "" && !slices.Contains(names, t.name) {
+			problems.Warnf(t.pos, t.subject, problem.DidYouMean(t.name, names), "there is no cluster type %s, which a rule of %s gives to clusters", t.name, ImportAnnotation)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type content struct {
 	besides       []Object // objects in the folder of decisions that are none
 	placements    placementObjects
 	measures      []*Measures
+	importedTypes []importedType
 	ignored       map[string]int
 	disabled      []*Object // Flux does not apply them, and keeps their versions of before
 	broken        bool      // a file could not be read that may hold anything
@@ -48,6 +49,7 @@ func (c *content) add(o *content) {
 	c.placements.add(&o.placements)
 	c.choices, c.besides = append(c.choices, o.choices...), append(c.besides, o.besides...)
 	c.decisions, c.measures = append(c.decisions, o.decisions...), append(c.measures, o.measures...)
+	c.importedTypes = append(c.importedTypes, o.importedTypes...)
 	c.disabled, c.broken = append(c.disabled, o.disabled...), c.broken || o.broken
 	c.problems = append(c.problems, o.problems...)
 	c.dropped.add(o.dropped)

@@ -28,7 +28,7 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	m.BaseRepos = uniqueByName(all.baseRepos, problems, func(b *BaseRepo) *Object { return &b.Object })
 	m.GitOpsRepos = uniqueByName(all.gitOpsRepos, problems, func(g *GitOpsRepo) *Object { return &g.Object })
 	m.ClusterTypes = uniqueByName(all.clusterTypes, problems, func(c *ClusterType) *Object { return &c.Object })
-	m.checkClusters(all.progress.Clusters, problems)
+	m.checkClusters(all.progress.Clusters, all.importedTypes, problems)
 	m.divideTypes(&all.progress, problems)
 	m.Templates = uniqueByName(withoutOverridden(all.templates), problems, func(t *Template) *Object { return &t.Object })
 	m.Policies = uniqueByName(all.policies, problems, func(p *Policy) *Object { return &p.Object })

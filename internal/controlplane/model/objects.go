@@ -87,6 +87,9 @@ func (r *reader) readMetadata(n *yaml.Node, kind string, meta metadataSpec, d *d
 	for _, key := range sortedKeys(meta.Labels) {
 		label := meta.Labels[key]
 		o.Labels[key] = label.Text
+		if slices.Contains(annotationsOf(kind, d.foreign), key) {
+			d.problems.Warnf(r.positionAt(label.Line), d.subject, "move it to metadata.annotations", "the label %s has no effect: it is an annotation", key)
+		}
 		if isTemplate(label.Text) && r.layer.Kind != Workloads {
 			continue
 		}
@@ -108,33 +111,38 @@ func (r *reader) readMetadata(n *yaml.Node, kind string, meta metadataSpec, d *d
 
 var ownAnnotations = []string{DependsOnAnnotation, EngineAnnotation, ExpansionsAnnotation, OrderedAnnotation}
 
+// annotationsOf returns the annotations that Fairlead reads on objects of a kind.
+func annotationsOf(kind string, foreign bool) []string {
+	switch kind {
+	case "GitOpsRepo":
+		return []string{AcknowledgeAnnotation}
+	case "ClusterType":
+		return []string{ClustersAnnotation, PerClusterAnnotation, TaintsAnnotation}
+	case "SchedulingPolicy":
+		return []string{ChooseAnnotation}
+	case "ClusterList":
+		return []string{ImportAnnotation}
+	case "ConfigMap":
+		return []string{MeasuredAnnotation, MeasuredByAnnotation}
+	case "Workload", "DeploymentTarget":
+		return append(slices.Clip(ownAnnotations), RequestsAnnotation)
+	case claudie.InputManifestKind:
+		return ManifestAnnotations
+	case claudie.TemplateGitReferenceKind, "ClusterBinding", "ClusterModules":
+		return []string{BlueprintAnnotation}
+	case "Environment":
+		if foreign {
+			return []string{BlueprintAnnotation}
+		}
+	}
+	return ownAnnotations
+}
+
 func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder) {
 	if !strings.HasPrefix(key, "fairlead.io/") {
 		return
 	}
-	known := ownAnnotations
-	switch kind {
-	case "GitOpsRepo":
-		known = []string{AcknowledgeAnnotation}
-	case "ClusterType":
-		known = []string{ClustersAnnotation, PerClusterAnnotation, TaintsAnnotation}
-	case "SchedulingPolicy":
-		known = []string{ChooseAnnotation}
-	case "ClusterList":
-		known = []string{ImportAnnotation}
-	case "ConfigMap":
-		known = []string{MeasuredAnnotation, MeasuredByAnnotation}
-	case "Workload", "DeploymentTarget":
-		known = append(slices.Clip(ownAnnotations), RequestsAnnotation)
-	case claudie.InputManifestKind:
-		known = ManifestAnnotations
-	case claudie.TemplateGitReferenceKind, "ClusterBinding", "ClusterModules":
-		known = []string{BlueprintAnnotation}
-	case "Environment":
-		if d.foreign {
-			known = []string{BlueprintAnnotation}
-		}
-	}
+	known := annotationsOf(kind, d.foreign)
 	if slices.Contains(known, key) || slices.Contains(ownAnnotations, key) {
 		return
 	}

@@ -2,6 +2,7 @@ package output
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,6 +63,9 @@ func (p *pass) checkChoices() {
 			})
 		}
 		p.warnChoice(i, policy)
+	}
+	for _, misspelt := range schedule.WarnMisspelt(p.model) {
+		p.found.add(misspelt)
 	}
 	p.warnMeasures()
 	p.warnTwice()
@@ -137,13 +141,19 @@ func (p *pass) warnMeasures() {
 			p.warnObject(&measures.Object, "compare its labels with those of the deployment targets", "these requests are of no deployment target")
 		}
 		for name := range measures.Amounts {
-			limited[name] = limited[name] || measures.Capacity
+			if measures.Capacity {
+				limited[name] = true
+			}
 		}
 	}
 	warn := func(o *model.Object, amounts model.Amounts) {
 		for name := range amounts {
 			if !limited[name] {
-				p.warnObject(o, "write a capacity of it, or remove the request", fmt.Sprintf("no cluster type has a capacity of %s, so that the request has no effect", name))
+				hint := "write a capacity of it, or remove the request"
+				if near := problem.DidYouMean(name, slices.Sorted(maps.Keys(limited))); near != "" {
+					hint = near + " otherwise " + hint
+				}
+				p.warnObject(o, hint, fmt.Sprintf("no cluster type has a capacity of %s, so that the request has no effect", name))
 			}
 		}
 	}
