@@ -142,12 +142,8 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		return err
 	}
 	rivals := publish.FindRivals(models, func(repo string) string { return giturl.Relocate(repo, k.input.options.Map) })
-	for i := range report.Environments {
-		e := &report.Environments[i]
-		found := k.applyStrict(append(slices.Clip(shared[e.Environment]), rivals[e.Environment]...))
-		all.addNew(e.Environment, found)
-		count, warnings := found.Count()
-		e.Problems, e.Warnings, e.Ready = e.Problems+count, e.Warnings+warnings, e.Ready && count == 0
+	for _, e := range report.Environments {
+		all.add(e.Environment, k.applyStrict(append(slices.Clip(shared[e.Environment]), rivals[e.Environment]...)))
 	}
 	if unread == nil {
 		chain, err := k.checkChain(ctx, names, models, all)
@@ -158,6 +154,11 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	}
 	report.Followed = listFollowed(rendered)
 	list := all.list().Sorted()
+	for i := range report.Environments {
+		e := &report.Environments[i]
+		e.Problems, e.Warnings = all.of(e.Environment).Count()
+		e.Ready = e.Problems == 0
+	}
 	report.FollowUps = len(followUps)
 	report.Problems = []display.EnvironmentProblem{}
 	for _, p := range list {
@@ -170,7 +171,6 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 }
 
 func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
-	problems, warnings := e.Problems.Count()
 	components := 0
 	for _, s := range e.Model.Stacks.List {
 		components += len(s.Components)
@@ -180,8 +180,7 @@ func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
 		provisioned += len(m.Spec.Kubernetes.Clusters)
 	}
 	return checkedEnvironment{
-		Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
-		ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
+		Environment: e.Environment, ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
 		Assignments: schedule.NewPlan(e.Model, nil).Len(), Ignored: e.Model.Ignored,
 		Stacks: len(e.Model.Stacks.List), Components: components,
 		Manifests: len(e.Model.Clusters.Manifests), Provisioned: provisioned,

@@ -82,7 +82,9 @@ func (k *checkCommand) progressProblems(ctx context.Context, name string) (probl
 	var problems problem.List
 	for _, l := range read.Layers {
 		if l.Kind == model.Env {
-			problems = append(problems, k.input.parser.Progress(name, l).Problems...)
+			progress := k.input.parser.Progress(name, l)
+			_, twice := progress.ListClusters()
+			problems = append(problems, slices.Concat(progress.Problems, twice)...)
 		}
 	}
 	if err != nil || k.input.options.EnvironmentRevision != "" { // the revision may fix what the branch has now

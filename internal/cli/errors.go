@@ -153,7 +153,9 @@ type problemSet map[problem.Problem][]string
 
 func (f problemSet) add(environment string, list problem.List) {
 	for _, p := range list {
-		f[p] = append(f[p], environment)
+		if !slices.Contains(f[p], environment) {
+			f[p] = append(f[p], environment)
+		}
 	}
 }
 
@@ -164,6 +166,16 @@ func (f problemSet) addNew(environment string, list problem.List) {
 			f[p] = []string{environment}
 		}
 	}
+}
+
+// of returns the problems of an environment, without those of all.
+func (f problemSet) of(environment string) (found problem.List) {
+	for p, environments := range f {
+		if slices.Contains(environments, environment) {
+			found = append(found, p)
+		}
+	}
+	return found
 }
 
 func (f problemSet) list() problem.List { return slices.Collect(maps.Keys(f)) }
