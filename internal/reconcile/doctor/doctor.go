@@ -73,6 +73,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	}}
 	d.checkMachine(ctx)
 	d.checkSettings()
+	checkSchedulers(d)
 	d.checkDaemon(ctx)
 	d.checkLedger(ctx)
 	d.checkHealthChecks(o.HeldUp)

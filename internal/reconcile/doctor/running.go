@@ -22,6 +22,7 @@ func ExamineRunning(ctx context.Context, o Options, known status.Snapshot) ([]Fi
 	d.runs = true
 	d.checkMachine(ctx)
 	d.checkSettings()
+	checkSchedulers(d)
 	d.checkMirrors(len(known.Remotes))
 	d.checkHealthChecks(o.HeldUp)
 	d.repositoryAt(access.ReadLocation(d.config, d.config.ControlPlane.Repo)).controlPlane = true

@@ -2,6 +2,8 @@ package doctor_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -148,6 +150,31 @@ func TestHeldUpClusters(t *testing.T) {
 		}
 		if f := found[i]; f.Level != doctor.Warn || !strings.Contains(f.Message, c.want[0]) || !strings.Contains(f.Message, c.want[1]) || !strings.Contains(f.Hint, "CancelHealthCheckOnNewRevision=true") {
 			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// TestSchedulerPrograms: the program of a scheduler is missing, is no program, or is there.
+func TestSchedulerPrograms(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"decide": 0o755, "notes": 0o644} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]status.Level{"decide": doctor.OK, "notes": doctor.Fail, "missing": doctor.Fail} {
+		text := fmt.Sprintf("controlPlane: {repo: %q}\ndataDir: %q\nschedulers: [{name: acme, command: [%q]}]\n", t.TempDir(), t.TempDir(), filepath.Join(dir, name))
+		settings, problems := config.Parse("fairlead.yaml", []byte(text), t.TempDir(), func(string) string { return "" })
+		if problems.Stops() {
+			t.Fatal(problems)
+		}
+		found, err := doctor.ExamineRunning(t.Context(), doctor.Options{Settings: settings, Now: func() time.Time { return now }}, status.Snapshot{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Subject == "settings: scheduler acme" })
+		if i < 0 || found[i].Level != want {
+			t.Errorf("%s: %+v, want %s", name, found, want)
 		}
 	}
 }

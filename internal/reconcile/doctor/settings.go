@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -60,6 +61,25 @@ func (d *examination) checkSettings() {
 		d.addWarning(what, "set listen: HOST:PORT, or remove webhooks", "there are secrets for %s, but no webhook can arrive, because listen is off", strings.Join(hooks, ", "))
 	default:
 		d.addOK(what, "those of %s are taken at %s", strings.Join(hooks, ", "), d.config.Listen)
+	}
+}
+
+// checkSchedulers looks for the programs of schedulers. It does not ask any scheduler: an answer would be a decision.
+func checkSchedulers(d *examination) {
+	for _, s := range d.config.Schedulers {
+		what := "settings: scheduler " + s.Name
+		if len(s.Command) == 0 {
+			continue
+		}
+		if _, err := exec.LookPath(s.Command[0]); err != nil {
+			level := Warn // the daemon may run on another machine
+			if d.runs {
+				level = Fail
+			}
+			d.addFinding(level, what, err.Error(), "install it where Fairlead runs, or correct the path in schedulers of the settings")
+			continue
+		}
+		d.addOK(what, "%s is there", s.Command[0])
 	}
 }
 
