@@ -156,7 +156,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	list := all.list().Sorted()
 	for i := range report.Environments {
 		e := &report.Environments[i]
-		e.Problems, e.Warnings = all.of(e.Environment).Count()
+		e.Problems, e.Warnings = all.ofEnvironment(e.Environment).Count()
 		e.Ready = e.Problems == 0
 	}
 	report.FollowUps = len(followUps)

@@ -168,8 +168,8 @@ func (f problemSet) addNew(environment string, list problem.List) {
 	}
 }
 
-// of returns the problems of an environment, without those of all.
-func (f problemSet) of(environment string) (found problem.List) {
+// ofEnvironment returns the problems of an environment, without those of all.
+func (f problemSet) ofEnvironment(environment string) (found problem.List) {
 	for p, environments := range f {
 		if slices.Contains(environments, environment) {
 			found = append(found, p)
