@@ -58,7 +58,6 @@ func takenQueue(environment string) string {
 // demoPatience is the longest time for which the controllers of the demo do not look again.
 const demoPatience = 3 * time.Second
 
-// pushFiles commits the files below a folder of the demo, and others, to a branch, and pushes it.
 func (f demoFolder) pushFiles(ctx context.Context, branch, message, folder string, files map[string]string) error {
 	for _, args := range [][]string{{"switch", "--quiet", branch}, {"pull", "--quiet"}} {
 		if err := f.runGit(ctx, args...); err != nil {

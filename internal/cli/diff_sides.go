@@ -330,7 +330,6 @@ func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
 	return names, err
 }
 
-// renderSides prints problems that stop a side or a stack.
 func (d *diffCommand) renderSides(ctx context.Context, environment string, sides [2]side) (both [2]source.Rendered, err error) {
 	both, err = d.readSides(ctx, environment, sides)
 	if err != nil || !both[0].Problems.Stops() && !both[1].Problems.Stops() {

@@ -177,7 +177,6 @@ func (e *explainCommand) findClusters(ctx context.Context, m *model.Model, writt
 	return func() []provision.State { return provision.NewStates(r.Model) }, nil
 }
 
-// readOutputClusters returns none, with a note, for an unreadable output.
 func (e *explainCommand) readOutputClusters(ctx context.Context, m *model.Model) []provision.State {
 	lists := clusterListCommand{commandContext: newCommandContext(e.app), input: e.input}
 	manifests, err := lists.readOutputManifests(ctx, m)

@@ -52,7 +52,6 @@ func addLaneFlag(c *cobra.Command, lane *string) {
 	_ = c.RegisterFlagCompletionFunc("lane", cobra.NoFileCompletions)
 }
 
-// addScopeFlag adds the flag for the scopes that holds and freezes have, and some more.
 func addScopeFlag(c *cobra.Command, scope *string, more ...string) {
 	usage := "what waits: output, every change of it, or `promotion`s only (default: output)"
 	if len(more) > 0 {

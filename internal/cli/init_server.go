@@ -50,7 +50,6 @@ func (i *initCommand) serverSettings() ([]scaffold.Remote, []scaffold.Forge, err
 	return remotes, forges, nil
 }
 
-// newForge derives an empty kind from the host.
 func newForge(kind, scheme, host string) (scaffold.Forge, error) {
 	if kind == "" {
 		kind = publicForges[host]

@@ -3,10 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/fetch"
 )
 
 // grace is how long the program may continue after a signal. All work may be killed at
@@ -16,6 +19,9 @@ const grace = 8 * time.Second
 // RunProcess runs the program until it ends or a signal stops it, and returns the exit
 // code. A second signal ends it at once.
 func RunProcess() int {
+	if len(os.Args) == 2 && os.Args[1] == fetch.BuilderArgument {
+		return renderChart(os.Stdin, os.Stdout, os.Stderr)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, func() {
 		stop()
@@ -25,4 +31,13 @@ func RunProcess() int {
 		})
 	})
 	return runAs(ctx, calledName(os.Args[0]), os.Args[1:], os.Stdout, os.Stderr)
+}
+
+// renderChart makes this process the one that renders an untrusted chart.
+func renderChart(in io.Reader, out, errs io.Writer) int {
+	if err := fetch.RunBuilder(in, out); err != nil {
+		fmt.Fprintf(errs, "fairlead: error: render a chart: %v\n", err)
+		return 1
+	}
+	return 0
 }

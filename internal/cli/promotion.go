@@ -181,7 +181,6 @@ func (cc *commandContext) actionOptions(who git.Signature) (actions.Options, err
 	return o, nil
 }
 
-// withControlPlaneHint adds to an error where the location of the control plane is set.
 func (cc *commandContext) withControlPlaneHint(err error) error {
 	var other *source.UnreachableError
 	if errors.As(err, &other) { // of a repository that the control plane names

@@ -254,7 +254,6 @@ func listTypes(m *model.Model, plan *schedule.Plan) listing {
 	return l
 }
 
-// describeMeasures names the ConfigMaps that a cluster type has its capacity from, and when it was measured.
 func describeMeasures(m *model.Model, c *model.ClusterType) string {
 	var all []string
 	for _, measures := range m.Measures {

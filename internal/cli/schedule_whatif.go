@@ -91,7 +91,6 @@ func (w *whatIfCommand) runWhatIf(ctx context.Context) error {
 	return nil
 }
 
-// explainPolicyError returns an error of what a flag or an argument names as one of usage.
 func explainPolicyError(err error) error {
 	if unknown, ok := errors.AsType[*schedule.UnknownError](err); ok {
 		return newUnknownError(unknown.Kind, unknown.Name, unknown.Known)

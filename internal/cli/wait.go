@@ -337,7 +337,6 @@ func readStatuses(all []forge.CommitStatus, environment string, before predecess
 	return state, cmp.Or(is.Description, "the status is "+string(is.Outcome))
 }
 
-// readPredecessors derives the state of an unpromoted commit from earlier environments.
 func readPredecessors(all []forge.CommitStatus, environment string, before predecessors) (state, reason string) {
 	reason = "it was not promoted to " + environment + " yet"
 	for _, name := range before.names {

@@ -31,7 +31,6 @@ func (r *reader) isBroken(path string) bool { return r.wrong[path] }
 
 func (r *reader) positionAt(line int) problem.Pos { return problem.Pos{File: r.file, Line: line} }
 
-// nearestLine returns the line of the value at path, or of the innermost mapping around it.
 func (r *reader) nearestLine(path string) int {
 	for path != "" && r.lines[path] == 0 {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]

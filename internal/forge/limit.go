@@ -173,7 +173,6 @@ func (l *Limiter) recordAnswer(answer *http.Response, body []byte, token string,
 	return &RateLimit{l.until}
 }
 
-// answerWait returns the wait before the next request, and whether this one was refused.
 func answerWait(answer *http.Response, body []byte) (wait time.Duration, refused bool) {
 	exhausted := limitHeader(answer, "Remaining") == "0"
 	forbidden, many := answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusTooManyRequests

@@ -315,7 +315,6 @@ func (r *Repository) IsInHistory(commit string) (bool, error) {
 	return found, err
 }
 
-// findAncestor returns unread after maxHistory commits.
 func (r *Repository) findAncestor(next []plumbing.Hash, want plumbing.Hash, unread bool) (bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	for len(next) > 0 {

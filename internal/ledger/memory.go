@@ -191,7 +191,6 @@ func timeOf(seconds uint32) time.Time {
 	return time.Unix(int64(seconds), 0).UTC()
 }
 
-// reports returns the fewest reports that fold into an equivalent memory.
 func (m *memory) reports(o Object) []Report {
 	var all []Report
 	app := m.state().App

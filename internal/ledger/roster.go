@@ -315,7 +315,6 @@ func (c *Cluster) touch(by Contact) {
 	}
 }
 
-// knowsPlace reports whether a missing place proves that there is none.
 func (c Contact) knowsPlace() bool { return c.Scope == Everything && len(c.Unread) == 0 }
 
 // touchGroup updates the group. A claim counts only without a known place: events never move a

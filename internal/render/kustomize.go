@@ -74,7 +74,6 @@ func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *S
 
 var fileLine = regexp.MustCompile(`^# file: *(\S+)[ \t]*\r?\n`)
 
-// kustomizeFiles returns files, and the index of the manifest by file name.
 func kustomizeFiles(texts [][]byte) (files tree.Tree, at map[string]int, mistake *Mistake) {
 	var b tree.Builder
 	at = map[string]int{}

@@ -29,7 +29,6 @@ var (
 	errorCalling = regexp.MustCompile(`^error calling (\w+): (.*)$`)
 )
 
-// mistakeOf translates an error of text/template. line is the start of the piece.
 func mistakeOf(err error, line int) *Mistake {
 	if errors.Is(err, errTooLong) {
 		return &Mistake{Line: line, Summary: tooLongMistake(0).Summary}

@@ -62,7 +62,6 @@ func Read(body json.RawMessage, e *Expression) ([]Change, error) {
 	return parseChange(read.Currency, "pastTotalMonthlyCost", past, "totalMonthlyCost", *read.Total)
 }
 
-// parseChange takes the names of amounts for errors.
 func parseChange(currency, beforeName, before, afterName, after string) ([]Change, error) {
 	if !IsCurrency(currency) {
 		return nil, fmt.Errorf("the currency cannot be %q", text.Shorten(currency, 20))

@@ -124,7 +124,6 @@ func (c *comparison) comparePolicies(f *findings) {
 	})
 }
 
-// compareTemplates skips templates that are built in on both sides.
 func (c *comparison) compareTemplates(f *findings) {
 	written := func(m, other *model.Model) []*model.Template {
 		return slices.DeleteFunc(slices.Clone(m.Templates), func(t *model.Template) bool {

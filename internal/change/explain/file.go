@@ -61,7 +61,6 @@ func (q *explainer) explainFile(i, j int, u templateSlot) *File {
 	return f
 }
 
-// renderFile renders a file to find out whether it exists.
 func (q *explainer) renderFile(i, j int, u templateSlot) RenderedFile {
 	m := RenderedFile{TemplateUse: q.templateUse(u)}
 	switch {

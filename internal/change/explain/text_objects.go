@@ -94,7 +94,6 @@ func writePlacements(p *page, depth int, list []Placement) {
 		func(x Placement) string { return "by " + nameList(x.Policies, maxNames) }))
 }
 
-// writeAbsences explains missing assignments. side is the queried one.
 func writeAbsences(p *page, depth int, side string, list []Absence) {
 	p.writeGroups(depth, groupNames(list,
 		func(x Absence) string { return x.Object.Name },

@@ -29,6 +29,7 @@ type finding struct {
 	details []detail
 	diff    string
 	titled  bool // see location
+	look    *look
 }
 
 type detail struct {
@@ -46,7 +47,7 @@ const (
 )
 
 func inspectUnit(at location, files []tree.Change, names []replacement) finding {
-	f := finding{titled: at.titled}
+	f := finding{titled: at.titled, look: at.look}
 	changes, reorder := compareFiles(files)
 	if at.stack || at.isSealed() {
 		changes = withoutDerived(changes)

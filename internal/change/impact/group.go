@@ -74,6 +74,9 @@ func (g *group) finishGroup(withValues bool) Group {
 	r, classes := g.result, g.found.classes
 	r.Name, r.Classes, r.Risk = groupName(classes), classes, riskOf(classes)
 	r.Details, r.Diff, r.Uncompared = g.found.detailTexts(withValues), g.found.diff, isElsewhere(r.Unit, classes)
+	if look := g.found.look; look != nil {
+		r.Unread, r.Uncompared = look.unread, r.Uncompared && len(look.unread) > 0
+	}
 	r.Examples = append(r.Examples, g.others[:min(len(g.others), maxExamples-len(r.Examples))]...)
 	return r
 }

@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/inside"
 )
 
 // Options has facts that the trees do not contain.
@@ -31,6 +32,8 @@ type Options struct {
 	// Chosen reports whether a policy chooses the target's cluster types, so that it
 	// can move. nil means never.
 	Chosen func(target string) bool
+	// Contents has what the sources of assignments hold, if those move; nil if nobody looked.
+	Contents map[inside.Place]inside.Contents
 }
 
 // Report summarizes a change. The zero Report means no change.
@@ -54,6 +57,8 @@ type Report struct {
 	ClusterChanges []ClusterChange `json:"clusterChanges,omitempty"`
 	// Destructions is caused by the removal of Terraform objects.
 	Destructions []Destruction `json:"destructions,omitempty"`
+	// Objects counts the objects of sources that move.
+	Objects Counts `json:"objects,omitzero"`
 	// Touched is sorted by path.
 	Touched []TouchedAssignment `json:"-"`
 
@@ -61,6 +66,10 @@ type Report struct {
 	// remade has the components and targets whose state moves without approval of their
 	// plans.
 	remade []string
+	// objectsBefore counts the objects of sources before they move; stateful has those of them
+	// that are removed with their data.
+	objectsBefore int
+	stateful      []string
 }
 
 // TouchedAssignment is an assignment that differs: added, removed or else changed.
@@ -100,6 +109,8 @@ type Group struct {
 	// Uncompared is set if the content is in a chart, an artifact or another
 	// repository.
 	Uncompared bool `json:"uncompared,omitempty"`
+	// Unread says why the content was not compared; nil if nobody looked.
+	Unread []inside.Unread `json:"unread,omitempty"`
 	// Unit is what Count counts.
 	Unit         Unit `json:"unit"`
 	Count        int  `json:"count"`

@@ -84,7 +84,11 @@ func (r Report) where() string {
 		all.countedNames(), nonEmpty(r.Assignments.words("assignment")), stacks.countedNames(), nonEmpty(r.Components.words("component")),
 		clusters.countedNames(), manifests.countedNames(),
 	)
-	return strings.Join(append(parts, r.Files.words("file")), "; ")
+	parts = append(parts, r.Files.words("file"))
+	if r.Objects.Total() > 0 {
+		parts = append(parts, r.Objects.words("object")+" inside of sources")
+	}
+	return strings.Join(parts, "; ")
 }
 
 func (s scope) countedNames() []string {
@@ -225,8 +229,11 @@ func (g Group) writeDetails(b *strings.Builder, step rung) {
 	for _, d := range g.Details[:min(step.details, len(g.Details))] {
 		fmt.Fprintf(b, "- %s\n", codeSpan(d))
 	}
-	if g.Uncompared {
-		fmt.Fprintf(b, "- %s\n", uncomparedText)
+	for _, sentence := range g.uncomparedSentences() {
+		if sentence != uncomparedText { // it has names from outside
+			sentence = codeSpan(sentence)
+		}
+		fmt.Fprintf(b, "- %s\n", sentence)
 	}
 	fmt.Fprintf(b, "- in %s\n", strings.Join(g.shownExamples(step.examples, codeSpan), ", "))
 	if !step.diffs || g.Diff == "" {

@@ -33,6 +33,10 @@ type Removals struct {
 	Steps     string
 	// Remade are the components and targets whose state moves without approval, sorted.
 	Remade []string
+	// Objects counts those that the moved sources hold. Stateful names those of them that are
+	// removed with their data, sorted.
+	Objects  Share
+	Stateful []string
 	// Workloads lose their last assignment. A target of no known workload counts as
 	// one. The list is sorted.
 	Workloads []string
@@ -45,6 +49,7 @@ type Removals struct {
 	losingTypes    []string
 	lostComponents []string
 	losingStacks   []string
+	otherObjects   int // without data
 }
 
 // Share is a part of the things that existed before.
@@ -58,7 +63,7 @@ func (s Share) Exceeds(percent int) bool { return s.Removed*100 > percent*s.Befo
 
 // IsEmpty reports whether nothing is removed.
 func (r Removals) IsEmpty() bool {
-	return len(r.Clusters) == 0 && len(r.Destroyed) == 0 && len(r.Remade) == 0 && r.Components.Removed == 0 && r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
+	return len(r.Clusters) == 0 && len(r.Destroyed) == 0 && len(r.Remade) == 0 && r.Objects.Removed == 0 && r.Components.Removed == 0 && r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
 }
 
 // RemovalsOf returns what the change with this report removes. It reads the names of
@@ -75,6 +80,7 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	r.countComponents(old, new, report)
 	r.Clusters = findEmptied(report)
 	r.countTerraform(report)
+	r.countObjects(report)
 	if report.Assignments.Removed == 0 && !removesTypes && r.Namespaces.Removed == 0 {
 		return r
 	}
@@ -270,6 +276,7 @@ func (r Removals) String() string {
 	if len(r.Remade) > 0 {
 		parts = append(parts, "the state of "+listNames("Terraform object", r.Remade)+" from where it is")
 	}
+	parts = append(parts, r.describeObjects()...)
 	if len(r.Clusters) > 0 {
 		parts = append(parts, "what runs on "+countedNames("cluster", r.Clusters))
 	}
@@ -295,13 +302,16 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 	if !last && len(r.Remade) > 0 {
 		reasons = append(reasons, "Terraform makes again what is not in the new state, and no person approves its plan")
 	}
+	if !last && len(r.Stateful) > 0 {
+		reasons = append(reasons, "its data may go with "+listNames("object", r.Stateful))
+	}
 	if !last && len(r.Emptied) > 0 {
 		reasons = append(reasons, "the last assignment of "+countedNames("cluster type", r.Emptied))
 	}
 	for _, kind := range []struct {
 		share Share
 		unit  string
-	}{{r.Assignments, "assignments"}, {r.ClusterTypes, "cluster types"}, {r.Namespaces, "namespaces"}, {r.Components, "components"}} {
+	}{{r.Assignments, "assignments"}, {r.ClusterTypes, "cluster types"}, {r.Namespaces, "namespaces"}, {r.Components, "components"}, {r.Objects, "objects inside of sources"}} {
 		if s := kind.share; s.Removed > few && s.Exceeds(percent) {
 			reasons = append(reasons, fmt.Sprintf("%d of %d %s, and the limit is %d%%", s.Removed, s.Before, kind.unit, percent))
 		}

@@ -137,7 +137,6 @@ const (
 		"images.[].newName spec.images.[].newName images.[].digest spec.images.[].digest"
 )
 
-// valuesImages are the fields of Helm values that name an image by convention.
 func valuesImages(under string) string {
 	return under + "**.image " + under + "**.image.tag " + under + "**.image.repository " + under + "**.image.registry " + under + "**.image.digest"
 }

@@ -57,8 +57,14 @@ func (s *signer) signUnit(at location, workload string, changes []tree.Change) (
 	if at.titled {
 		s.writeText("\x00titled")
 	}
+	if at.look != nil {
+		s.writeText("\x00inside")
+		for _, u := range at.look.unread {
+			s.writePlain([]byte(u.Sentence()))
+		}
+	}
 	for _, c := range changes {
-		s.writeText(c.Path, "\x00")
+		s.writePath(c.Path)
 		s.shape = strconv.AppendUint(s.shape, uint64(c.Old.Mode)<<32|uint64(c.New.Mode), 8)
 		s.signFile(c)
 	}
@@ -173,6 +179,16 @@ func (s *signer) writeText(texts ...string) {
 	}
 }
 
+// writePath hides the names of the unit in paths of objects, which are named after it.
+func (s *signer) writePath(path string) {
+	if isInside(path) {
+		s.writePlain([]byte(path))
+	} else {
+		s.writeText(path)
+	}
+	s.writeText("\x00")
+}
+
 func (s *signer) writePlain(text []byte) { s.shape = appendPlain(s.shape, text, s.names) }
 
 // sameFields reports whether only plain values differ. It is false if one identifies an
@@ -229,7 +245,6 @@ func plainValue(v []byte) ([]byte, bool) {
 	return v, !bytes.ContainsAny(v, `\"'`) && !bytes.Contains(v, []byte(" #")) && !bytes.Contains(v, []byte(": ")) && v[len(v)-1] != ':'
 }
 
-// appendPlain replaces names where they are whole words.
 func appendPlain(dst, text []byte, names []replacement) []byte {
 	for i := 0; i < len(text); {
 		if n, r := nameAt(text, i, names); n > 0 {

@@ -107,7 +107,6 @@ func (c StackChange) mermaidText() string {
 	})
 }
 
-// replaceUnlabeled replaces characters that could end a label.
 func replaceUnlabeled(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':

@@ -116,6 +116,7 @@ func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterTyp
 			at.seals, s.changes = findSeals(s.changes), rest
 		}
 		s.visitTerraforms(at, list.Convert(s.changes, func(c tree.Change) tree.Entry { return c.Old }), list.Convert(s.changes, func(c tree.Change) tree.Entry { return c.New }))
+		at.look = s.visitContents(at)
 		s.recordChange(at, Assignment, s.changes)
 	}
 }
@@ -174,6 +175,7 @@ type location struct {
 	stack               bool
 	seals               [2]string
 	titled              bool
+	look                *look
 }
 
 func (p location) path() string {

@@ -75,6 +75,9 @@ func (r Report) totals() string {
 	if r.ClusterTypes > 0 || r.Stacks == 0 {
 		counts = fmt.Sprintf("assignments: %s; %s", r.Assignments, counts)
 	}
+	if r.Objects.Total() > 0 {
+		counts += fmt.Sprintf("; objects inside of sources: %s", r.Objects)
+	}
 	if r.ClusterTypes == 0 && r.Stacks == 0 {
 		return counts
 	}
@@ -124,8 +127,8 @@ func (g Group) terminalText() string {
 	for _, d := range g.Details {
 		fmt.Fprintf(&b, "    %s\n", d)
 	}
-	if g.Uncompared {
-		fmt.Fprintf(&b, "    %s\n", uncomparedText)
+	for _, sentence := range g.uncomparedSentences() {
+		fmt.Fprintf(&b, "    %s\n", visibleText(sentence))
 	}
 	fmt.Fprintf(&b, "    in %s\n", strings.Join(g.shownExamples(maxExamples, visibleText), ", "))
 	if slices.Contains(g.Classes, Unclassified) {

@@ -188,7 +188,6 @@ func (c *checker) checkClusterPools(what string, path fieldPath, cluster *claudi
 	}
 }
 
-// checkStaticUse reports static pools with several users. users maps pools to clusters.
 func (c *checker) checkStaticUse(what string, path fieldPath, cluster *claudie.Cluster, users map[string]string) {
 	for _, list := range []struct {
 		key   string
@@ -208,7 +207,6 @@ func (c *checker) checkStaticUse(what string, path fieldPath, cluster *claudie.C
 	}
 }
 
-// checkStaticBalancers reports static pools of load balancers with other users.
 func (c *checker) checkStaticBalancers(users map[string]string) {
 	for i := range c.spec.LoadBalancers.Clusters {
 		lb := &c.spec.LoadBalancers.Clusters[i]

@@ -225,7 +225,6 @@ func cloneNode(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// targetObject returns the Workload of a deployment target "workload/target", and the path of the target.
 func targetObject(files tree.Tree, name, environment string) (Object, yamldoc.Path, error) {
 	workload, target, ok := strings.Cut(name, "/")
 	if !ok {

@@ -96,7 +96,6 @@ func (e NewEnvironment) addOutput(branch tree.Tree, made *EnvironmentFiles) erro
 	return err
 }
 
-// rename returns a name whose parts name the other environment, for this one.
 func (e NewEnvironment) rename(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -164,7 +163,6 @@ func (e NewEnvironment) omitStacks(branch tree.Tree, made *EnvironmentFiles) err
 	return nil
 }
 
-// noteValues notes the platform values on the branch that name the other environment.
 func (e NewEnvironment) noteValues(branch tree.Tree, made *EnvironmentFiles) {
 	for _, o := range FindAll(branch, "ConfigMap") {
 		data := yamldoc.FindValue(o.root, "data")

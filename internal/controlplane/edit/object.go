@@ -94,7 +94,6 @@ func listNames(kind string, names []string) string {
 	return kind + " " + text.Join(names, " and ")
 }
 
-// apply makes edits of the object one after the other, and returns the text of its file.
 func (o Object) apply(edits ...yamldoc.TextEdit) ([]byte, error) {
 	text := o.text
 	for _, e := range edits {

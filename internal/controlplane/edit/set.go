@@ -35,7 +35,6 @@ func ParseSetting(text string) (Setting, error) {
 // of a ConfigMap.
 var roots = []string{"metadata", "spec", "data"}
 
-// resolve returns the path of a setting from the root of an object of a kind, and whether its value is always text.
 func (s Setting) resolve(kind string) (path yamldoc.Path, isText bool, err error) {
 	path, err = yamldoc.ParsePath(s.Path)
 	if err != nil && kind == "ConfigMap" { // a key of data may have dots anywhere
@@ -131,7 +130,6 @@ func Delete(files tree.Tree, kind, name, environment string) (file string, text 
 	return o.File, text, err
 }
 
-// findWritten returns an object, or the Workload of a deployment target with the path of the target.
 func findWritten(files tree.Tree, kind, name, environment string) (Object, yamldoc.Path, error) {
 	if kind == "DeploymentTarget" && strings.Contains(name, "/") {
 		return targetObject(files, name, environment)

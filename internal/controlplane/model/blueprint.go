@@ -147,7 +147,6 @@ func (s *Stacks) takeBlueprints(written []*stackBlueprint, all *content) []*Stac
 	return stacks
 }
 
-// over returns the stack merged over a blueprint, and what is wrong with the blueprint or missing in both.
 func (s *Stack) over(b *stackBlueprint) (*Stack, problem.List) {
 	merged := *s
 	merged.Blueprint, merged.Namespace = &Blueprint{b.Name, b.Pos}, cmp.Or(s.Namespace, b.namespace)

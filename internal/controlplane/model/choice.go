@@ -203,7 +203,6 @@ func readChoiceObject(r *reader, n *yaml.Node, h header, d *decoder) {
 	r.out.choices = append(r.out.choices, &choiceObject{o, s.Policy, annotationText{&text, o.Pos, "spec"}.parseChoice(&s.choiceSpec, before)})
 }
 
-// applyChoices gives policies the choices that are written as objects.
 func (m *Model) applyChoices(objects []*choiceObject, problems *problem.List) {
 	given := map[string]*choiceObject{}
 	for _, o := range uniqueByName(objects, problems, func(o *choiceObject) *Object { return &o.Object }) {

@@ -97,7 +97,6 @@ func (r *reader) readDecision(n *yaml.Node, h header, d *decoder) {
 	r.out.decisions = append(r.out.decisions, c)
 }
 
-// checkDecisionFiles reports objects in the files to which decisions are written, and in which they would be lost.
 func (m *Model) checkDecisionFiles(besides []Object, problems *problem.List) {
 	of := map[string]string{} // policies by the names of their files
 	for _, p := range m.Policies {

@@ -62,7 +62,6 @@ func (d *decoder) addProblem(n *yaml.Node, hint, format string, args ...any) {
 	d.problems.Addf(d.positionOf(n), d.subject, hint, format, args...)
 }
 
-// decodeValue fills v, of the type that path should have, from n.
 func (d *decoder) decodeValue(n *yaml.Node, v reflect.Value, path string) {
 	n = yamldoc.ResolveAlias(n)
 	if !d.spendBudget(1) {

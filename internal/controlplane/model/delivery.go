@@ -16,7 +16,6 @@ import (
 // What is YAML is not always what Flux delivers to the API server: it reads files with
 // kustomize, writes them as YAML again, reads that, and writes JSON.
 
-// decodeBinary reads text that is written in base64.
 func (d *decoder) decodeBinary(n *yaml.Node, path string) string {
 	var text string
 	err := n.Decode(&text)

@@ -29,7 +29,6 @@ func (d *droppedCounts) trimProblems(l problem.List) problem.List {
 	return kept
 }
 
-// isFull reports whether the content has the most problems that are kept.
 func (c *content) isFull() bool {
 	if len(c.problems) < maxProblems {
 		return false

@@ -107,7 +107,6 @@ func (r requests) ofTarget(target string) Amounts { return overrideAmounts(r.all
 // overWorkload returns what a target needs whose own annotation this is, where base is what its workload says.
 func (r requests) overWorkload(base Amounts) Amounts { return overrideAmounts(base, r.all) }
 
-// overrideAmounts returns base with the amounts of over in place of its own. Neither is changed.
 func overrideAmounts(base, over Amounts) Amounts {
 	switch {
 	case len(over) == 0:

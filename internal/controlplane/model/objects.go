@@ -73,7 +73,6 @@ func nameOf(n *yaml.Node) string {
 	return ""
 }
 
-// readMetadata checks the metadata and returns the part that all kinds share.
 func (r *reader) readMetadata(n *yaml.Node, kind string, meta metadataSpec, d *decoder) Object {
 	o := Object{Kind: kind, Name: meta.Name, Pos: d.positionOf(n), Labels: map[string]string{}, Annotations: map[string]string{}}
 	_, metadata := yamldoc.LookUpPair(n, "metadata")
@@ -379,7 +378,6 @@ const (
 	maxSchemas = 50
 )
 
-// checkSizes reports and removes what a workload has too many of.
 func (w *workload) checkSizes(problems *problem.List) {
 	if n := len(w.targets); n > maxTargets {
 		problems.Addf(w.Pos, w.Subject(), "split it into several workloads", "the workload has %d deployment targets, and %d is the limit", n, maxTargets)

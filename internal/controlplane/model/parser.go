@@ -369,7 +369,6 @@ func (r *reader) readDocument(doc document, depth int) {
 	r.readKind(n, head, d)
 }
 
-// readList reads the items of a List, or of a list of one kind (ConfigMapList).
 func (r *reader) readList(doc document, head header, d *decoder, depth int) {
 	switch {
 	case yamldoc.IsNull(head.items):
@@ -383,7 +382,6 @@ func (r *reader) readList(doc document, head header, d *decoder, depth int) {
 	}
 }
 
-// readKind reads one object of a kind that is ours, or counts it.
 func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	group, version, _ := strings.Cut(h.apiVersion, "/")
 	if group == Group || group == OwnGroup {

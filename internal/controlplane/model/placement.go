@@ -153,7 +153,6 @@ func (m *Model) placePolicies(all *placementObjects, problems *problem.List) {
 	}
 }
 
-// evaluatedTypes returns the cluster types that a Placement in Git has been found to select.
 func (m *Model) evaluatedTypes(p *Policy, all *placementObjects, decided ocm.Decisions, failed map[string]error, problems *problem.List) []string {
 	key := p.Choice.Decider.Placement
 	placement := all.findPlacement(key)

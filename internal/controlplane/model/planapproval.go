@@ -51,7 +51,6 @@ type PlanRequestSpec struct {
 	Reason string       `yaml:"reason"`
 }
 
-// isStackKind reports whether a kind of Fairlead's own is about stacks.
 func isStackKind(kind string) bool {
 	return kind == "StackSettings" || kind == "PlanApproval" || kind == "PlanRequest"
 }

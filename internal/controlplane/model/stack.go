@@ -28,7 +28,6 @@ func isStackGroup(group string) bool {
 	return slices.ContainsFunc(stackAPIVersions, func(v string) bool { return strings.HasPrefix(v, group+"/") })
 }
 
-// isStackObject reports whether an object is of one of CloudKnit's groups, or was meant to be.
 func isStackObject(group, kind string, n *yaml.Node) bool {
 	return isStackGroup(group) || isMeantForStack(group, kind, n)
 }
@@ -359,7 +358,6 @@ func isNearEnvironment(kind string) bool {
 	return kind == "Environment" || problem.FindNearest(kind, []string{"Environment"}) != ""
 }
 
-// isWrittenAsStack reports whether a document in the repository of a team is a stack, or a mistaken one.
 func isWrittenAsStack(n *yaml.Node) bool {
 	if n.Kind != yaml.MappingNode {
 		return false

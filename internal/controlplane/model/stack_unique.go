@@ -58,7 +58,6 @@ func sortByName[T any](objects []*T, problems *problem.List, object func(*T) *Ob
 	return sorted
 }
 
-// stops returns what a problem of the stack stops: the stack, or as much as it may be.
 func (s *Stack) stops() string {
 	if s.TeamName.Text == "" || s.EnvName.Text == "" {
 		return s.unread().Name()

@@ -140,7 +140,6 @@ func (r *reader) addUnreadable(p problem.Problem, text []byte) {
 	}
 }
 
-// isNearStackGroup reports whether a group is probably one of CloudKnit's, mistyped.
 func isNearStackGroup(group string) bool {
 	groups := list.Convert(stackAPIVersions, func(v string) string { return strings.Split(v, "/")[0] })
 	return problem.FindNearest(group, groups) != "" || strings.Contains(group, "cloudknit") || strings.Contains(group, "compuzest")

@@ -111,7 +111,6 @@ func (o *Objects) newScheduler(p *Placement) (*scheduler, error) {
 	return s, nil
 }
 
-// availableClusters returns the clusters of the sets that are bound to the namespace of a Placement, by name.
 func (o *Objects) availableClusters(p *Placement) ([]*Cluster, error) {
 	found := map[string]*Cluster{}
 	for _, set := range o.sets {
@@ -208,7 +207,6 @@ func (s *scheduler) schedule(decided Decisions) []string {
 	return names
 }
 
-// tolerates reports whether the taints of a cluster let the Placement select it, or keep it.
 func (p *placementSpec) tolerates(c *Cluster, has bool) bool {
 	for _, taint := range c.Spec.Taints {
 		if taint.Effect == "PreferNoSelect" || taint.Effect == "NoSelectIfNew" && has {

@@ -117,7 +117,6 @@ func (u *unit) deleteRole() (Step, bool) {
 	return Step{}, false
 }
 
-// needsRole reports whether the API endpoint depends on this role of the load balancer.
 func (u *unit) needsRole(b *balancer, role *claudie.Role) bool {
 	if u.endpoint.LoadBalancer != b.name || !isAPIRole(*role) {
 		return false

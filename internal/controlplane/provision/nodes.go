@@ -39,7 +39,6 @@ func (u *unit) addBalancerNodes() (Step, bool) {
 	return Step{}, false
 }
 
-// removeBalancerNodes leaves load balancers that are deleted as a whole.
 func (u *unit) removeBalancerNodes() (Step, bool) {
 	for _, b := range u.balancers {
 		if b.now == nil || b.want == nil {

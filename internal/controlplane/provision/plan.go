@@ -113,7 +113,6 @@ func newUnitToCreate(x *stateIndex, c *claudie.Cluster) *unit {
 	return u
 }
 
-// isLeaving reports whether a cluster is being destroyed and still has its kubeconfig.
 func (s *State) isLeaving(cluster string) bool {
 	return s.Rollout != nil && slices.Contains(s.Rollout.Leaving, cluster)
 }

@@ -379,7 +379,6 @@ func (s *slot) isFixed() bool {
 	return s.now.scaler != nil && s.want.scaler == nil && !s.static && s.now.scaler.Min <= s.want.count && s.want.count <= s.now.scaler.Max
 }
 
-// missingFrom returns what some lacks of all. Both are sorted.
 func missingFrom(some, all []string) []string {
 	var missing []string
 	for _, one := range all {

@@ -94,7 +94,6 @@ type Forge struct {
 // mainBranch is the base of a control plane, and the main page of a GitOps repository.
 const mainBranch = "main"
 
-// withDefaults fails for invalid options.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Environments) == 0 {
 		o.Environments = []string{"dev", "stage", "prod"}

@@ -73,7 +73,6 @@ func (d *decider) newRule(a model.Avoidance) *avoidRule {
 	return r
 }
 
-// isAvoided reports whether a cluster type is too near to another unit that the unit avoids, or that avoids it.
 func (d *decider) isAvoided(u *Unit, clusterType int) bool {
 	for _, r := range u.state.rules {
 		others := r.matchers[r.domains.of[clusterType]]

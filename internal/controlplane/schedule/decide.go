@@ -169,7 +169,6 @@ func (d *decider) count(clusterType, target int) {
 	}
 }
 
-// prepare finds what is true for all units of a policy.
 func (d *decider) prepare(s *policyState) {
 	types := d.model.ClusterTypes
 	s.fit, s.static = make([]bool, len(types)), make([]int, len(types))

@@ -7,7 +7,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// fillPlaces gives a unit the places that it lacks, one after the other.
 func (d *decider) fillPlaces(u *Unit) {
 	pick := u.state.choice.Pick
 	if u.state.choice.Decider.IsExternal() {

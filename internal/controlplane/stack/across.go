@@ -126,7 +126,6 @@ func (c *claim) position() problem.Pos {
 	return c.written.Pos
 }
 
-// refuse returns the problem that stops a stack which another environment has, or one of its states.
 func (c *claim) refuse(first *claim) problem.Problem {
 	const move = "; to move a stack, see docs/how-to/from-cloudknit.md"
 	s := c.written

@@ -151,7 +151,6 @@ func (c *cloner) fromName() string {
 
 func (c *cloner) isOfBase() bool { return c.from.Pos.Layer == model.BaseLayer }
 
-// crosses reports whether the copy is for another environment than that of the stack.
 func (c *cloner) crosses() bool { return c.model.Environment != c.into.Environment }
 
 func (c *cloner) readDocument() error {
@@ -390,7 +389,6 @@ func (c *cloner) check(what string) error {
 	return problem.Refusef(found[0].Hint, "%s would have %d problems:%s", what, len(found), strings.Join(all, ""))
 }
 
-// overwriteFiles returns a layer with files, by their paths in the repository, in the place of those that it has.
 func overwriteFiles(layer model.Layer, files map[string][]byte) (model.Layer, error) {
 	var b tree.Builder
 	written := map[string]bool{}

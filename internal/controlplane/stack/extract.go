@@ -161,7 +161,6 @@ func (c *cloner) reduce(root *yaml.Node, name string, base model.Layer, blueprin
 	return c.writeTaking(root, name, rest)
 }
 
-// writeTaking returns the file of the stack, which takes a blueprint and has a spec of its own.
 func (c *cloner) writeTaking(root *yaml.Node, name string, spec *yaml.Node) (Copy, error) {
 	metadata := yamldoc.FindValue(root, "metadata")
 	if c.from.Stack.Name != name {

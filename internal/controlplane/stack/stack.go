@@ -200,7 +200,6 @@ func (r *resolver) addComponent(s *Stack, written *model.StackComponent, locals 
 	s.Components = append(s.Components, c)
 }
 
-// addf adds a problem at a line of the stack's file, which stops the stack.
 func (r *resolver) addf(s *Stack, line int, hint, format string, args ...any) {
 	var found problem.List
 	found.Addf(s.PositionAt(line), s.Subject(), hint, format, args...)

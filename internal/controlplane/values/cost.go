@@ -147,7 +147,6 @@ func (c *schemaCost) visitObject(schema, data map[string]any, depth, path int) {
 	}
 }
 
-// sizeOf estimates the length as JSON.
 func sizeOf(data any) int {
 	n := 8
 	switch data := data.(type) {

@@ -256,7 +256,6 @@ const (
 
 func (r *Resolver) works(steps int) bool { return r.Work == nil || r.Work(steps) }
 
-// mergeRules caches results by key. steps is the uncached work.
 func (c *Cache) mergeRules(key string, rules []*Rule) (v *Values, steps int) {
 	c.mu.Lock()
 	v, ok := c.classes.Find(key)

@@ -44,7 +44,6 @@ func (g *Forge) updateComment(ctx context.Context, _ int, id int64, text string)
 	return err
 }
 
-// readUser needs a token with the scope read:user.
 func (g *Forge) readUser(ctx context.Context) (string, error) {
 	found, _, err := callAPI(ctx, g, "read the token's user", func(c *sdk.Client) (*sdk.User, *sdk.Response, error) { return c.GetMyUserInfo() })
 	if err != nil || found.ID == 0 {

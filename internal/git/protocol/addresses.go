@@ -109,6 +109,9 @@ var guardedTransport = sync.OnceValue(func() *http.Transport {
 	return t
 })
 
+// GuardedTransport returns a transport that refuses forbidden addresses.
+func GuardedTransport() http.RoundTripper { return guardedTransport() }
+
 func proxyAddress(proxy *url.URL) string {
 	port := proxy.Port()
 	if port == "" {

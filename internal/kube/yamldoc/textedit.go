@@ -81,7 +81,6 @@ type place struct {
 
 func (p place) value() *yaml.Node { return p.parent.Content[p.at] }
 
-// edit finds the place of the edit, and changes the lines there.
 func (e TextEdit) edit(w *layout, root *yaml.Node) error {
 	var trail []place
 	n, rest := root, e.Path
@@ -182,7 +181,6 @@ func (w *layout) endOf(p place) int {
 	return w.blockEnd(first, indent, isList)
 }
 
-// start returns the line, and the column, at which a pair or an item begins.
 func (w *layout) start(p place) (line, column int) {
 	if p.parent.Kind == yaml.MappingNode {
 		key := p.parent.Content[p.at-1]
@@ -231,7 +229,6 @@ func (w *layout) insertPair(m *yaml.Node, key string, value *yaml.Node) error {
 	return w.insertLines(at, mappingOf(key, value), w.column(first))
 }
 
-// insertItem adds an item to a list that has some, after one of a name, or at the end.
 func (w *layout) insertItem(list *yaml.Node, after string, value *yaml.Node) error {
 	at := len(list.Content) - 1
 	if after != "" {

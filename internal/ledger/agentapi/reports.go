@@ -86,7 +86,6 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 	return append(all, now)
 }
 
-// report returns the report that would have been sent when a past state began.
 func (p Past) report(o ledger.Object, sent time.Time, shift time.Duration) []ledger.Report {
 	if p.First.IsZero() || p.Revision == "" || !p.First.Before(sent) {
 		return nil

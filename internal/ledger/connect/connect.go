@@ -171,7 +171,6 @@ func expandFile(name string, data any) ([]byte, error) {
 // namePattern matches plain YAML strings, except the words in quoteName.
 var namePattern = regexp.MustCompile(`^(\./)?[a-z][a-z0-9./-]*[a-z0-9]$`)
 
-// quoteName quotes a YAML scalar where necessary.
 func quoteName(name string) string {
 	switch name {
 	case "yes", "no", "on", "off", "true", "false", "null":

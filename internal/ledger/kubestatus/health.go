@@ -69,7 +69,6 @@ func (r *reader) judge(k kustomization, depth int) (phase ledger.Phase, byTerraf
 	return phase, phase != k.phase
 }
 
-// judgeApplied judges a Kustomization that is ready, or whose health check runs.
 func (r *reader) judgeApplied(k kustomization, depth int) ledger.Phase {
 	phase := k.phase
 	for _, name := range k.applies {

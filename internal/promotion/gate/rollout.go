@@ -234,7 +234,6 @@ func hasWords(in, words string) bool {
 
 var uidPrefix = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
-// reportFromStatus returns a current report, since the status is on the output's commit.
 func reportFromStatus(s CommitStatus) rollout.Report {
 	r := rollout.Report{Source: s.Context, Object: s.Context, Current: true, Phase: rollout.Progressing, Message: s.Description, Time: s.Time}
 	parts := strings.Split(s.Context, "/")

@@ -26,7 +26,6 @@ func NewRecord(repo, branch, commit string) []byte {
 		model.APIVersion, mainRepo, yamlScalar(repo), yamlScalar(branch), yamlScalar(commit))
 }
 
-// yamlScalar writes a text so that YAML reads it as text.
 func yamlScalar(text string) string {
 	out, err := yaml.Marshal(text)
 	if err != nil || bytes.Count(out, []byte("\n")) > 1 {
@@ -176,7 +175,6 @@ func scalarExtent(line []byte, n *yaml.Node) (begin, length int, err error) {
 	return begin, len(written), nil
 }
 
-// columnOffset returns the byte at which a column begins: columns count characters, from 1.
 func columnOffset(line []byte, column int) int {
 	at := 0
 	for ; column > 1 && at < len(line); column-- {

@@ -79,7 +79,6 @@ func (d *Session) ListObjects(ctx context.Context, o ObjectRef) ([]string, error
 	return git.InspectTree(repo, head, func(files tree.Tree) ([]string, error) { return edit.ListNames(files, o.Kind, o.Environment), nil })
 }
 
-// place returns the branch that is written: that of the environment, or of the base.
 func (v snapshot) place() (repo *git.Repository, head, folder string) {
 	if v.branch.Repo != nil {
 		return v.branch.Repo, v.branch.Head, v.branch.Folder

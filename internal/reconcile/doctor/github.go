@@ -51,7 +51,6 @@ func (d *examination) checkGitHubScopes(a *forgeAPI, h http.Header) {
 	}
 }
 
-// neededPermissions is for fine-grained tokens.
 func (d *examination) neededPermissions() string {
 	write := "Contents, Pull requests, Issues, Commit statuses"
 	if d.dispatches {

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// checkGitLabCredential checks the version, which needs a token, and the token itself.
 func checkGitLabCredential(ctx context.Context, d *examination, a *forgeAPI) bool {
 	var server struct {
 		Version string `json:"version"`

@@ -16,7 +16,6 @@ import (
 // lockWait is the time for an ending daemon to release the data folder.
 const lockWait = 200 * time.Millisecond
 
-// checkDaemon checks the data folder and the address. A daemon may be running.
 func (d *examination) checkDaemon(ctx context.Context) {
 	const folder, address = "settings: dataDir", "settings: listen"
 	var running *lock.HeldError

@@ -139,7 +139,6 @@ func readOwnRecord(folder tree.Tree, environment string) (*publish.Written, erro
 	return &record.Environments[0], nil
 }
 
-// ownedFiles returns the files of an environment's record as those of an edit: to be removed.
 func ownedFiles(whole tree.Tree, folder, environment string) (map[string][]byte, error) {
 	now := whole.Sub(folder)
 	own, err := readOwnRecord(now, environment)

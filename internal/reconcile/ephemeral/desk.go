@@ -211,7 +211,6 @@ func (d *Client) changedFiles(ctx context.Context, c Creation, branch source.Bra
 	return locationName(place, folder), files, err
 }
 
-// locationName names a place of an output.
 func locationName(branch, folder string) string {
 	folder = publish.CleanFolder(folder)
 	if folder != "" {
@@ -321,7 +320,6 @@ func (d *Client) Remove(ctx context.Context, name string) (Result, error) {
 // maxRounds bounds how often a change begins anew because another process was faster.
 const maxRounds = 5
 
-// changeExpiry writes another end of an ephemeral environment.
 func (d *Client) changeExpiry(ctx context.Context, name string, decide func(*source.Ephemeral) (time.Time, Result, error)) (Result, error) {
 	for range maxRounds {
 		e, err := d.source.Ephemeral(ctx, name)

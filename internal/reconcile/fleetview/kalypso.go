@@ -76,7 +76,6 @@ func joinEndpoint(p ledgerdb.FleetPlace, clusterType string) string {
 	return cleanEndpoint(p.Repo) + "/" + strings.TrimPrefix(path.Join("/", p.Branch, p.Folder, clusterType), "/")
 }
 
-// cleanEndpoint removes ".git", "./" and trailing slashes.
 func cleanEndpoint(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {

@@ -192,7 +192,6 @@ func readFolder(p Location, commit string) (tree.Tree, error) {
 	return t.Sub(p.Folder), err
 }
 
-// mergeTrees combines files of the source with kept ones of the target.
 func (c *Copy) mergeTrees(source, target tree.Tree, kept func(string) bool) (tree.Tree, error) {
 	var b tree.Builder
 	c.Kept, c.Skipped = 0, 0

@@ -11,7 +11,6 @@ type spanChange struct {
 	from  int64 // nothing before it changed: an EndSpan changes only what follows its end
 }
 
-// writeArrivals derives arrivals from the platform objects' spans in the batch.
 func (w *batchWriter) writeArrivals(ctx context.Context, b Batch) error {
 	changed := findSpanChanges(b)
 	for _, c := range b.Clusters {

@@ -381,7 +381,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 		Limits: l.limitsOf(e), Acknowledged: l.source.AcknowledgedChanges(ctx, r),
 		LocationChosen: a.chosen, DeletedHead: e.outputBranch.deleted,
 		CommitsSince: l.commitsSince,
-		MovedFrom:    l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx),
+		MovedFrom:    l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx), Contents: l.options.findContents(),
 	})
 	if err != nil {
 		if stopped := l.stopWithProblem(to, done, err); stopped != nil {

@@ -25,6 +25,8 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/inside"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -32,6 +34,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/git/sign"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fetch"
 	"github.com/fairlead-io/fairlead/internal/reconcile/importer"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -60,6 +63,8 @@ type Options struct {
 	Ledger promoter.Ledger
 	// FindPlans returns the plans that clusters sent; nil for none.
 	FindPlans promoter.FindPlans
+	// Contents looks into sources that move; nil for nothing. It ends before the loop is closed.
+	Contents *fetch.Fetcher
 	// Outputs is told after each cycle where the outputs go. It must not wait; nil for nothing.
 	Outputs func([]wanted.Branch)
 	// Keys get the epochs that the base has; nil for none.
@@ -99,6 +104,13 @@ func (o Options) withDefaults() Options {
 
 func (o Options) proposalBranch(environment string) string {
 	return o.Settings.Output.BranchPrefix + environment
+}
+
+func (o Options) findContents() func(context.Context, tree.Tree, tree.Tree) (map[inside.Place]inside.Contents, bool) {
+	if o.Contents == nil {
+		return nil
+	}
+	return o.Contents.FindContents
 }
 
 // Loop is the daemon's work. A cycle or a simulation begins when the one that runs is over.
@@ -224,7 +236,12 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 }
 
 // Close releases the data folder.
-func (l *Loop) Close() { l.unlock() }
+func (l *Loop) Close() {
+	if l.options.Contents != nil {
+		l.options.Contents.Wait()
+	}
+	l.unlock()
+}
 
 // Keyring returns the credentials with which repositories and their forges are reached.
 func (l *Loop) Keyring() *access.Keyring { return l.remotes.Keyring() }

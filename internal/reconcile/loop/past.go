@@ -115,7 +115,6 @@ func (l *Loop) ChangesPast(ctx context.Context, environment string, from, to his
 	return report, outputs, err
 }
 
-// findOutputOf returns where the output of an environment goes, and its repository, which was read.
 func (l *Loop) findOutputOf(environment string) (*repos.Remote, model.RepoRef, error) {
 	e := l.environments[environment]
 	if l.source == nil || e == nil || e.outcome.output.Repo == "" {

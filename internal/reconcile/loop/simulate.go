@@ -43,7 +43,6 @@ func (l *Loop) takeTurn(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// inTurn calls do in a turn of its own.
 func (l *Loop) inTurn(ctx context.Context, do func() error) error {
 	endTurn, err := l.takeTurn(ctx)
 	if err != nil {

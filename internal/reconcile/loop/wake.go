@@ -18,7 +18,6 @@ type wakeRequests struct {
 	news  chan struct{} // has an element if something was asked for
 }
 
-// add asks for a cycle that polls some repositories.
 func (w *wakeRequests) add(poll repos.Scope) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -144,7 +144,6 @@ func (f fluxEvent) isTakenBack() bool {
 	return f.Reason == "RollbackSucceeded" || f.Reason == "UninstallSucceeded" && strings.Contains(f.Message, "remediation")
 }
 
-// sourceRevision prefers the origin of a packed artifact.
 func (f fluxEvent) sourceRevision() ledger.Revision {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
 	for _, key := range []string{group + "/originRevision", "originRevision", group + "/revision", "revision"} {

@@ -48,7 +48,6 @@ func followOutput(out *repos.Remote, to *model.GitOpsRepo, both [2]source.Render
 	})
 }
 
-// followRendered lets the new rendering follow the old one instead of an output.
 func followRendered(both [2]source.Rendered) (_ [2]source.Rendered, err error) {
 	if !both[0].Problems.StopsEnvironment() {
 		both[1], err = both[1].FollowOutput(both[0].Tree)

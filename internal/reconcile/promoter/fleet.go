@@ -160,7 +160,6 @@ func (m *Promoter) noteListed(s *stageState) {
 	}
 }
 
-// placeInFolders gives listed clusters that have a folder of their own this folder as type.
 func placeInFolders(listed []*model.ListedCluster, all []ClusterType) []*model.ListedCluster {
 	types := map[string]string{}
 	for _, t := range all {

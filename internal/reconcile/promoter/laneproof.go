@@ -140,7 +140,6 @@ func (p *laneProof) judgeCluster(s *rollout.Standing) {
 	s.Message = message
 }
 
-// judge returns the phase of a cluster for the lane. Flux names unhealthy objects after it has applied all.
 func (p *laneProof) judge(cluster, object string, phase rollout.Phase, message string, current bool) (rollout.Phase, string) {
 	failed := list.Convert(ledger.ParseUnready(message), func(u ledger.UnreadyObject) string { return u.Name })
 	if p.objects.lanes[objectName(object)] != "" { // the failure of an object of a lane

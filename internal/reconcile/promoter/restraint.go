@@ -97,7 +97,6 @@ func (m *Promoter) withholdEnvironments(ctx context.Context, o *Policy) {
 	}
 }
 
-// unreadableRestraints returns restraints for what has problems: it may be a hold or a freeze.
 func unreadableRestraints(base source.Base, branch source.Branch) []restraint {
 	var all []restraint
 	add := func(cause publish.Cause, where string, problems problem.List) {

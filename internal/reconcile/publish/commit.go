@@ -29,7 +29,6 @@ func (w *attempt) expectedCommit(c git.Commit, head string) (string, error) {
 	return head, nil
 }
 
-// commitTo moves our branch from head to c, and returns the commit id.
 func (w *attempt) commitTo(ctx context.Context, c git.Commit, head string) (string, error) {
 	if w.options.Committer == nil {
 		id, err := c.ID()

@@ -199,7 +199,6 @@ func checkFolder(t tree.Tree, folder string) error {
 	return nil
 }
 
-// holdsRecord looks for a record in a folder and up to deeper levels below.
 func holdsRecord(t tree.Tree, deeper int) bool {
 	if _, ok := t.Lookup(RecordFile); ok {
 		return true

@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/change/inside"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -52,7 +53,10 @@ type Proposal struct {
 	Workload func(target string) string
 	// see [impact.Options]
 	Chosen func(target string) bool
-	Merge  Merge // "" for Manual
+	// Contents returns what the sources hold that a change moves, and whether a later call may know
+	// more; nil for none.
+	Contents func(ctx context.Context, before, after tree.Tree) (found map[inside.Place]inside.Contents, isOpen bool)
+	Merge    Merge // "" for Manual
 	// Withheld has the caller's reasons why only a person may merge.
 	Withheld []Withholding
 	// Recheck returns the current Withheld before each merge; nil skips it.
@@ -179,6 +183,7 @@ type attempt struct {
 	next      composed
 	movedFrom []formerFolder
 	report    impact.Report
+	contents  map[inside.Place]inside.Contents
 	changelog []layerCommits
 
 	excess   excess
@@ -225,7 +230,11 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 	if err := w.options.Remote.Prefetch(ctx, w.next.before, w.p.Rendered, 0); err != nil {
 		return Result{}, err
 	}
-	w.report = impact.Compare(w.next.before, withoutDotFolders(w.p.Rendered), impact.Options{Workload: w.p.Workload, Chosen: w.p.Chosen})
+	isOpen := false
+	if w.p.Contents != nil {
+		w.contents, isOpen = w.p.Contents(ctx, w.next.before, withoutDotFolders(w.p.Rendered))
+	}
+	w.report = impact.Compare(w.next.before, withoutDotFolders(w.p.Rendered), impact.Options{Workload: w.p.Workload, Chosen: w.p.Chosen, Contents: w.contents})
 	if err := w.checkLimits(); err != nil {
 		return Result{}, err
 	}
@@ -237,7 +246,9 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 	if err := w.whole.Err(); err != nil {
 		return Result{}, err
 	}
-	return w.proposeCommit(ctx, commit)
+	result, err := w.proposeCommit(ctx, commit)
+	result.Again = result.Again || isOpen
+	return result, err
 }
 
 func (w *attempt) composeOutput() (err error) {

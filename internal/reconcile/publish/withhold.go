@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/change/inside"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -32,7 +33,8 @@ const (
 	CauseFreeze   Cause = "freeze"
 	CauseRemovals Cause = "removals"
 	CauseChanges  Cause = "changes"
-	CauseLocation Cause = "place" // first output to a place
+	CauseLocation Cause = "place"   // first output to a place
+	CauseContents Cause = "sources" // moved sources are being read
 )
 
 // ExceededLimit returns the exceeded limit; "" if none.
@@ -56,11 +58,24 @@ func (w *attempt) findWithholdings() []Withholding {
 			"the output of %s has not been in %s before (no %s there names it): a person merges the first change, whatever merge says",
 			w.p.Environment, locationName(w.p.Branch, CleanFolder(w.p.Folder)), RecordFile)})
 	}
+	if isReading(w.contents) {
+		all = append(all, Withholding{Cause: CauseContents, Reason: "Fairlead reads what changes inside of moved sources, for a minute at most"})
+	}
 	for _, l := range w.movedFrom {
 		all = append(all, Withholding{Cause: CauseRemovals, Label: removalsLabel, Reason: fmt.Sprintf(
 			"it moves the output of %s from %s to %s, and removes it there", w.p.Environment, folderName(l.folder), folderName(CleanFolder(w.p.Folder)))})
 	}
 	return all
+}
+
+// isReading reports whether the removals inside of a source are not known yet.
+func isReading(contents map[inside.Place]inside.Contents) bool {
+	for _, c := range contents {
+		if slices.ContainsFunc(c.Unread, func(u inside.Unread) bool { return u.Reason == inside.Pending }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *attempt) pullLabels() []string {

@@ -13,7 +13,6 @@ type Witness struct {
 	told bool
 }
 
-// noticeCommit notes a branch's position. made reports whether a Fairlead made the commit.
 func (t *Witness) noticeCommit(branch, commit string, made bool) {
 	if t == nil {
 		return

@@ -51,7 +51,6 @@ func (r *Recorder) logUpkeep(err error) {
 	}
 }
 
-// cleanUp runs the steps of a retention. Reports are stored in between.
 func (r *Recorder) cleanUp(ctx context.Context, keep ledgerdb.Keep) (err error) {
 	if keep.Spans <= 0 {
 		return nil

@@ -29,7 +29,6 @@ type held struct {
 
 const minHeld = 64
 
-// add holds a contact. The limit grows with the cluster's objects.
 func (h *held) add(id string, objects int, c ledger.Contact, reports []ledger.Report) {
 	if h.contacts == nil {
 		h.contacts, h.overflown = map[string][]contact{}, map[string]bool{}
@@ -59,7 +58,6 @@ func (h *held) drop(id string, last int) {
 	delete(h.overflown, id)
 }
 
-// take removes and returns held contacts, by time of receipt.
 func (h *held) take(ids []string) []contact {
 	var all []contact
 	for _, id := range ids {

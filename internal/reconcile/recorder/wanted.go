@@ -86,7 +86,6 @@ func (r *Recorder) noteEnvironments(ctx context.Context, all []wanted.Branch) {
 	}
 }
 
-// recordBranches records new commits, and returns the branches that failed, which it logs.
 func (r *Recorder) recordBranches(ctx context.Context, all []wanted.Branch) (failed []wanted.Branch) {
 	for _, b := range all {
 		err := r.recordOutputs(ctx, b)

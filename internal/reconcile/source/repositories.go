@@ -47,7 +47,6 @@ var (
 	errFolder = fmt.Errorf("not beside the control plane: %w", errLocal)
 )
 
-// resetOptions forgets what was opened.
 func (r *repositories) resetOptions(o Options) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +121,6 @@ func (r *repositories) isMapped(url string) bool {
 	return ok
 }
 
-// displayName names a repository in a problem, with the place that it is read at.
 func (r *repositories) displayName(url string) string {
 	if place, ok := r.locations[giturl.Normalize(url)]; ok {
 		return fmt.Sprintf("%s, which stands for %s", giturl.Redact(place), giturl.Redact(url))

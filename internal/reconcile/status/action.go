@@ -174,7 +174,6 @@ func upstreamFailure(s Stage) string {
 // CandidateReason returns what the next commit waits for, whatever the output needs.
 func (s Stage) CandidateReason() string { return waitText(s.Next.Verdict) }
 
-// describeWait is for a stage whose output needs nothing from a person.
 func describeWait(s Stage) string {
 	d := s.Next
 	switch {

@@ -236,7 +236,6 @@ func (r *Reader) compareTypes(c *ledger.OutputChange, types map[string]string, n
 	}
 }
 
-// compareTargets adds the files of the deployment targets of a type that differ.
 func (r *Reader) compareTargets(c *ledger.OutputChange, clusterType string, before, now tree.Tree) {
 	for old, e := range tree.ZipChanged(before, now) {
 		if !old.IsDir() && !e.IsDir() {

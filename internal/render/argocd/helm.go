@@ -78,7 +78,6 @@ func (t *translator) checkRelease(p part, spec helmReleaseSpec, releases map[str
 	releases[spec.TargetNamespace+"/"+spec.ReleaseName] = true
 }
 
-// checkHelm reports options of Helm that Flux lacks.
 func (t *translator) checkHelm(p part, h *helmSource) {
 	if len(h.FileParameters) > 0 {
 		t.addf(h.FileParameters[0].Name.Line, "write the text into helm.valuesObject", "helm.fileParameters cannot be translated")
@@ -142,7 +141,6 @@ func (t *translator) setValueFiles(p part, h *helmSource, spec *chartSpec) {
 	}
 }
 
-// findValueFile returns a values file's path in the source.
 func (t *translator) findValueFile(p part, folder string, f model.Text) (string, bool) {
 	shown := text.Shorten(text.CleanLine(f.Text), 100)
 	u, err := url.Parse(f.Text)

@@ -99,7 +99,6 @@ type previousManifest struct {
 	restored bool // somebody edited it
 }
 
-// readManifests skips unreadable manifests, which CheckPrevious reports.
 func readManifests(m *model.Model, previous Previous) (map[string]*previousManifest, problem.List) {
 	all := map[string]*previousManifest{}
 	var problems problem.List

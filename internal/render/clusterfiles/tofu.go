@@ -227,7 +227,6 @@ func partNames(all []*clustermodule.Cluster, leaving []*leavingPart) map[string]
 	return known
 }
 
-// checkRequests warns of requests for unknown parts, and reports duplicates.
 func (t *tofuRenderer) checkRequests(known map[string]bool) {
 	first := map[string]*model.PlanRequest{}
 	for _, q := range t.model.Stacks.Requests {

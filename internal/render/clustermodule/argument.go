@@ -31,7 +31,6 @@ type variable struct {
 
 func newConstant(name string, value cty.Value) argument { return argument{name: name, value: value} }
 
-// newWritten returns an argument that may be written at a path of the manifest.
 func newWritten(name string, value cty.Value, isWritten bool, pos ...any) argument {
 	return argument{name: name, value: value, pos: pos, unset: !isWritten}
 }
@@ -48,7 +47,6 @@ func (p *Part) readVariable(v variable) hclwrite.Tokens {
 	return hclwrite.TokensForTraversal(hcl.Traversal{hcl.TraverseRoot{Name: "var"}, hcl.TraverseAttr{Name: v.name}})
 }
 
-// readOutput returns another part's output and adds a dependency on it.
 func (p *Part) readOutput(from *Part, name, output string, sensitive bool) hclwrite.Tokens {
 	if !slices.Contains(p.After, from) {
 		p.After = append(p.After, from)

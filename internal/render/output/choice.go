@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// checkChoices reports problems of choices, one per policy and kind.
 func (p *pass) checkChoices() {
 	isChoice := func(policy *model.Policy) bool { return policy.Choice != nil }
 	isTainted := func(c *model.ClusterType) bool { return c.Taints != nil }

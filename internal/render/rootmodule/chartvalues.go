@@ -27,7 +27,6 @@ func ValuesOutputs(c *stack.Component) []string {
 	return names
 }
 
-// chartsOf returns the charts that take values from a component, sorted by name.
 func chartsOf(c *stack.Component) []*stack.Component {
 	var all []*stack.Component
 	for _, user := range c.NeededBy {

@@ -39,7 +39,6 @@ func (g *generator) generateCopied() Module {
 	return module
 }
 
-// readCopied copies a root module, with its overlays, and returns what is read of it.
 func (g *generator) readCopied() *rootContent {
 	copied := g.copyRoot()
 	g.addOverlays()

@@ -64,7 +64,6 @@ func (g *generator) checkTofu() {
 	}
 }
 
-// hasLocalModule reports whether the module of the component becomes a part of the root module.
 func (g *generator) hasLocalModule() bool {
 	if g.component.Module == nil {
 		return false

@@ -32,7 +32,6 @@ type namedFile struct {
 	layer        string // that it is in if source is ""; "" for the one that names it
 }
 
-// lineOfFile returns the line at which a file is named, which tells the layer that it is in: that of its path.
 func lineOfFile(path, source model.Text) int {
 	if path.Line < 0 { // of a blueprint
 		return path.Line

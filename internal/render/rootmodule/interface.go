@@ -127,7 +127,6 @@ func readSources(file string, data []byte) []string {
 	return listSources(parsed)
 }
 
-// listSources returns the sources of modules in a parsed file that are folders beside it.
 func listSources(parsed *hcl.File) []string {
 	var all []string
 	content, _, _ := parsed.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module", LabelNames: []string{"name"}}}})
@@ -291,7 +290,6 @@ func (v moduleVariable) isPrimitive() bool {
 	return is
 }
 
-// takes reports whether a constant can be the value of the variable, as far as its type is known.
 func (v moduleVariable) takes(value cty.Value) bool {
 	if v.isPrimitive() {
 		_, err := convert.Convert(value, primitives[v.kind])

@@ -148,7 +148,6 @@ func constantText(value cty.Value) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// outputTokens returns the expression that reads an output from the state of its component.
 func outputTokens(ref *stack.OutputRef) hclwrite.Tokens {
 	tokens := hclwrite.TokensForTraversal(traversalOf("data", "terraform_remote_state", ref.StateName(), "outputs", ref.Output))
 	return append(tokens, &hclwrite.Token{Type: hclsyntax.TokenIdent, Bytes: []byte(ref.Index)})

@@ -63,7 +63,6 @@ func (k *keeper) abandonStack(s *renderedStack) error {
 	return k.keepStack(s, changed)
 }
 
-// wouldGo reports whether what the component deploys is uninstalled when the component is removed.
 func (c *renderedComponent) wouldGo() bool { return c.terraform == nil && !c.stays() }
 
 // isKept reports whether Flux must not remove what the component consists of, or would do so while it is

@@ -135,7 +135,6 @@ func (k *keeper) findStacks(output tree.Tree) error {
 	return nil
 }
 
-// compareStack reports what is gone of a stack that is rendered again, and keeps one that is not.
 func (k *keeper) compareStack(s *renderedStack) error {
 	if k.stopped[s.Path()] {
 		return k.keepStopped(s)
@@ -260,7 +259,6 @@ func (k *keeper) checkNew() {
 	}
 }
 
-// locate returns where the file of a stack is, and its subject in problems.
 func (k *keeper) locate(s *renderedStack) (problem.Pos, string) {
 	for _, now := range k.model.Stacks.List {
 		if now.TeamName.Text == s.Team && now.EnvName.Text == s.Env {

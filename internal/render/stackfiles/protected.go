@@ -38,7 +38,6 @@ func (k *keeper) holdDeleted(s *renderedStack, hint, summary string) error {
 	return k.keepStack(s, map[string]any{})
 }
 
-// listMetadata returns the metadata of the objects that a protection is written to.
 func (c *renderedComponent) listMetadata() []kubeobject.Metadata {
 	var all []kubeobject.Metadata
 	for _, o := range c.listDeployments() {
@@ -50,7 +49,6 @@ func (c *renderedComponent) listMetadata() []kubeobject.Metadata {
 	return all
 }
 
-// isProtectedByTeam reports whether nothing but the Team of the stack protected the component.
 func (c *renderedComponent) isProtectedByTeam() bool {
 	return slices.ContainsFunc(c.listMetadata(), func(o kubeobject.Metadata) bool { return o.Annotations[teamAnnotation] != "" })
 }

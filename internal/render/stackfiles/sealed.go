@@ -43,7 +43,6 @@ type sealedComponent struct {
 	objects       tree.Tree
 }
 
-// seal has the Kustomization name the seal of its spec and its objects, and returns the file of that.
 func (s sealedComponent) seal() (file string, err error) {
 	spec := &s.kustomization.Spec
 	spec.Components = nil

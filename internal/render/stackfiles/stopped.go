@@ -39,7 +39,6 @@ func (k *keeper) findUnread() {
 	}
 }
 
-// isPlaced reports whether it is known which stack of the previous output an unread one is.
 func (k *keeper) isPlaced(u model.UnreadStacks) bool {
 	if u.Env == "" || u.OfTeam || slices.ContainsFunc(k.model.Stacks.List, func(s *model.Stack) bool { return s.Path() == u.Name() }) {
 		return false

@@ -123,7 +123,6 @@ func newPlainFunction(f any) plainFunction {
 	return plainFunction{reflect.ValueOf(f), reflect.FuncOf(slices.Collect(t.Ins()), []reflect.Type{t.Out(0), errorType}, t.IsVariadic())}
 }
 
-// meterFunction counts the work and bounds the result.
 func (m *Meter) meterFunction(name string, f plainFunction) any {
 	call, t, surcharge, price := f.call, f.call.Type(), surcharges[name], cmp.Or(prices[name], usualPrice)
 	refuse, bounded := refusals[name], t.Out(0).Kind() == reflect.String || slices.Contains(builders, name)

@@ -7,7 +7,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/pattern"
 )
 
-// compilePattern returns a cached expression and spends the steps of one search.
 func (m *Meter) compilePattern(expression, text string) (*pattern.Pattern, error) {
 	p, err := m.patterns.Compile(expression)
 	if err != nil {

@@ -40,7 +40,6 @@ var sprigRows = []row{
 	{"initials", `{{ initials "North Sea port" }}`, `NSp`},
 	{"swapcase", `{{ swapcase "North Sea" }}`, `nORTH sEA`},
 	{"snakecase", `{{ snakecase "NorthSeaHTTP2Server" }}`, `north_sea_http2_server`},
-	{"camelcase", `{{ camelcase "north_sea" }} {{ camelcase "GOLANG_IS_GREAT" }} {{ camelcase "north-sea x" }}`, `NorthSea GOLANGISGREAT NorthSeaX`},
 	{"kebabcase", `{{ kebabcase "NorthSeaPort" }}`, `north-sea-port`},
 	{"wrap", `{{ wrap 5 "the north sea" }}`, "the\nnorth\nsea"},
 	{"wrapWith", `{{ wrapWith 5 "|" "the northern sea" }}`, `the|north|ern|sea`},
@@ -174,6 +173,7 @@ var sprigRows = []row{
 
 // ownRows has a row or more for each function that sprig does not have.
 var ownRows = []row{
+	{"camelcase", `{{ camelcase "north_sea" }} {{ camelcase "GOLANG_IS_GREAT" }} {{ camelcase "north-sea x" }} {{ camelcase "_complex__case_" }} {{ camelcase "__" }}`, `NorthSea GOLANGISGREAT NorthSeaX _Complex_Case_ ___`},
 	{"toYaml", `{{ toYaml .Dict }}`, "a: one\nb: two\nin:\n    x: 1\nnone: null"},
 	{"toYaml", `{{ toYaml .Labels }}`, "region: north\nsize: big"},
 	{"toYaml", `{{ toYaml .DependsOn }}`, "- z\n- \"y\""},

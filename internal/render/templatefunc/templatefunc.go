@@ -3,9 +3,7 @@
 // Functions are hermetic: results depend on arguments only (no environment, clock, time
 // zone, network or randomness), have the same bytes in every run, and contain no
 // addresses. Functions that Kalypso has return Kalypso's bytes: sprig v2.22.0 with
-// Kalypso's versions of xstrings and mergo, under Kalypso's own toYaml, stringify, hash
-// and unquote. Newer versions differ: camelcase of xstrings 1.5 begins with a small
-// letter.
+// Kalypso's camelcase and mergo, under Kalypso's own toYaml, stringify, hash and unquote.
 //
 // No function returns over 1 MiB of text, 10,000 elements or 100 levels. For that
 // reason the map replaces print, printf, println, html, js and urlquery. The engine
@@ -74,6 +72,7 @@ var unmetered = func() map[string]plainFunction {
 		"toYaml":    toYAML,
 		"stringify": stringifyValues,
 		"hash":      hashValue,
+		"camelcase": camelCase,
 		"unquote":   unquoteText,
 		"toTfvars":  toTfvars,
 		"toEnv":     toEnv,

@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/git/program"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fetch"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
@@ -80,7 +81,7 @@ const maxCycles = 20
 func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
 	logger := NewLogger(o.Settings.Log, o.Log)
-	loop, reports, _, err := newLoop(ctx, o, loop.Options{Store: store, Logger: logger})
+	loop, reports, _, err := newLoop(ctx, o, fetch.LongPatience, loop.Options{Store: store, Logger: logger})
 	if err != nil {
 		return status.Snapshot{}, err
 	}
@@ -102,7 +103,7 @@ func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 
 // newLoop returns a loop, and the reports and plans of clusters that it reads: those that the last process has
 // stored, and those that come.
-func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, *recorder.Recorder, *sentPlans, error) {
+func newLoop(ctx context.Context, o Options, patience time.Duration, with loop.Options) (*loop.Loop, *recorder.Recorder, *sentPlans, error) {
 	if access.HasLocalRepository(o.Settings) {
 		if _, err := program.Version(ctx); err != nil {
 			return nil, nil, nil, fmt.Errorf("repositories on this machine are reached with Git: %w", err)
@@ -110,6 +111,11 @@ func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, *re
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	var err error
+	with.Contents, err = fetch.NewForSettings(ctx, o.Settings, patience, o.Now)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	var started atomic.Pointer[loop.Loop]
 	plans := newSentPlans(with.Store, with.Logger, o.Now)
@@ -149,7 +155,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	store, m, logger := &status.Store{}, metrics.New(o.Version), NewLogger(o.Settings.Log, o.Log)
 	keys := observe.NewKeyRing(o.Settings.LedgerSecrets)
-	loop, reports, plans, err := newLoop(ctx, o, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys})
+	loop, reports, plans, err := newLoop(ctx, o, fetch.ShortPatience, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

@@ -1,0 +1,171 @@
+// Package inside finds the sources in an output that a change moves, such as commits, charts and
+// artifacts, and builds the objects that they hold.
+//
+// Only exact revisions are compared: what a range holds changes by itself.
+package inside
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// Kind is the kind of a source.
+type Kind string
+
+// The kinds of sources.
+const (
+	Git           Kind = "git"            // manifests in a repository
+	GitChart      Kind = "git chart"      // a chart in a repository
+	IndexedChart  Kind = "chart"          // a chart in an index
+	ChartArtifact Kind = "chart artifact" // a chart in a registry
+	Artifact      Kind = "artifact"       // manifests in a registry
+)
+
+// Source is an exact revision of a source, and how a reconciler builds objects from it.
+type Source struct {
+	Kind     Kind
+	URL      string
+	Revision string // commit, version, digest or tag
+	Chart    string // name in the index
+	Path     string // folder in the source
+	// Name and Namespace are of the release. A Kustomization has only a target namespace.
+	Name, Namespace string
+	// Settings are YAML: the values of a chart, or the fields of a Kustomization that change its
+	// objects.
+	Settings string
+}
+
+// Move is a reconciler whose source moves.
+type Move struct {
+	ClusterType, Target string
+	Object              string // "HelmRelease/shop"
+	From, To            Source
+	// Reason is why the sources cannot be looked at; "" if they can.
+	Reason Reason
+}
+
+// Reason is why a source was not looked at.
+type Reason string
+
+// The reasons.
+const (
+	Range       Reason = "range"       // the revision is not exact
+	Private     Reason = "private"     // credentials are missing or refused
+	NotFound    Reason = "not found"   // the source or the revision does not exist
+	TooLarge    Reason = "too large"   // beyond the bounds of size
+	TooMany     Reason = "too many"    // beyond the number of sources in one change
+	NotAllowed  Reason = "not allowed" // the settings do not allow its host
+	Failed      Reason = "failed"      // it cannot be built
+	Unreachable Reason = "unreachable" // its host does not answer
+	Pending     Reason = "pending"     // it is being fetched
+	Unsupported Reason = "unsupported" // such as ssh or a bucket
+)
+
+var clauses = map[Reason]string{
+	Range:       "its revision is a range or a branch, not one version",
+	Private:     "it is private, and Fairlead has no credentials for it",
+	NotFound:    "it does not have this revision",
+	TooLarge:    "it is too large",
+	TooMany:     "the change moves too many sources",
+	NotAllowed:  "the settings do not allow its host (network.allow)",
+	Failed:      "it cannot be built",
+	Unreachable: "it cannot be reached",
+	Pending:     "it is being fetched",
+	Unsupported: "Fairlead cannot read this kind of source",
+}
+
+// IsTemporary reports whether a later look may succeed without a change of the source.
+func (r Reason) IsTemporary() bool { return r == Unreachable || r == Pending }
+
+// Built is what a source holds, as one file for each object, or the reason why that is unknown.
+type Built struct {
+	Objects tree.Tree
+	Reason  Reason
+	Detail  string // of the error; "" for none
+}
+
+// Unread is a move that was not looked at.
+type Unread struct {
+	Object string `json:"object"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason Reason `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Sentence explains the move.
+func (u Unread) Sentence() string {
+	s := fmt.Sprintf("what %s changes inside from %s to %s is unknown: %s", u.Object, u.From, u.To, clauses[u.Reason])
+	if u.Detail != "" {
+		s += ": " + u.Detail
+	}
+	return s
+}
+
+// Contents is what the sources of an assignment hold before and after a change.
+type Contents struct {
+	Old, New tree.Tree
+	Unread   []Unread
+}
+
+// Folder is the folder of an assignment below which [Collect] has the objects of its sources.
+const Folder = "(inside)"
+
+// Place is an assignment.
+type Place struct{ ClusterType, Target string }
+
+// Collect returns the contents of the assignments of moves.
+func Collect(moves []Move, built func(Source) Built) map[Place]Contents {
+	all := map[Place]Contents{}
+	for _, m := range moves {
+		at := Place{m.ClusterType, m.Target}
+		all[at] = all[at].add(m, built)
+	}
+	return all
+}
+
+func (c Contents) add(m Move, built func(Source) Built) Contents {
+	unread := Unread{Object: m.Object, From: m.From.label(), To: m.To.label(), Reason: m.Reason}
+	var sides [2]Built
+	for i, s := range [...]Source{m.From, m.To} {
+		if unread.Reason == "" {
+			sides[i] = built(s)
+			unread.Reason, unread.Detail = sides[i].Reason, sides[i].Detail
+		}
+	}
+	if unread.Reason != "" {
+		c.Unread = append(c.Unread, unread)
+		return c
+	}
+	c.Old, c.New = below(c.Old, m.Object, sides[0].Objects), below(c.New, m.Object, sides[1].Objects)
+	return c
+}
+
+// below adds the objects of a reconciler, which has a title of its own.
+func below(t tree.Tree, object string, objects tree.Tree) tree.Tree {
+	if objects.IsEmpty() {
+		return t
+	}
+	kind, name, _ := strings.Cut(object, "/")
+	wrapped := tree.Dir(kind, tree.FromEntries([]tree.Entry{tree.Dir(safeName(name), objects)}))
+	both, err := tree.Union(t, tree.FromEntries([]tree.Entry{tree.Dir(Folder, tree.FromEntries([]tree.Entry{wrapped}))}))
+	if err != nil {
+		return t // the output has the reconciler twice
+	}
+	return both
+}
+
+const shownRevision = 12
+
+// label is short for commits and digests.
+func (s Source) label() string {
+	if len(s.Revision) == 40 && (s.Kind == Git || s.Kind == GitChart) {
+		return s.Revision[:shownRevision]
+	}
+	if len(s.Revision) > len("sha256:")+shownRevision && s.Revision[:7] == "sha256:" {
+		return s.Revision[:len("sha256:")+shownRevision]
+	}
+	return s.Revision
+}
