@@ -219,7 +219,7 @@ func kindAndName(object string) string {
 
 func (s *source) failureText() string {
 	object, _, _ := strings.Cut(s.worstReport.Object, "@")
-	object, message := reduceHealth(cmp.Or(object, s.displayName()), text.OneLine(s.worstReport.Message))
+	object, message := ReduceHealth(cmp.Or(object, s.displayName()), text.OneLine(s.worstReport.Message))
 	failure := object + " failed"
 	if !s.anonymous && s.name != "" && s.name != object {
 		failure += " on " + s.name
@@ -237,9 +237,9 @@ var (
 	missingRef   = regexp.MustCompile(`^couldn't find remote ref "?refs/(head|tag)s/([^"]+)"?$`)
 )
 
-// reduceHealth reduces an object's message of a failed health check to what failed and why: "shop" and `branch "main" does
+// ReduceHealth reduces an object's message of a failed health check to what failed and why: "shop" and `branch "main" does
 // not exist`. How long the check took differs each time. Other messages stay as they are.
-func reduceHealth(object, message string) (failed, why string) {
+func ReduceHealth(object, message string) (failed, why string) {
 	found := healthCheck.FindStringSubmatch(message)
 	if found == nil {
 		return object, message

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
@@ -41,7 +42,8 @@ func explainSituation(s ledger.Situation, of situations) string {
 	case ledger.CauseDependency:
 		return fmt.Sprintf("%s has failed: %s", object, s.Reason.Message)
 	case ledger.CauseFailed:
-		return fmt.Sprintf("%s failed: %s", object, s.Reason.Message)
+		failed, why := rollout.ReduceHealth(object, s.Reason.Message)
+		return failed + " failed: " + why
 	case ledger.CauseDrift:
 		return object + " has drifted: " + s.Reason.Message
 	case ledger.CauseApproval:

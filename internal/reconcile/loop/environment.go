@@ -63,9 +63,10 @@ type environment struct {
 	claimant      source.Claimant // what it was rendered with last, as it is compared with others
 	hasPlans      bool
 	waveTarget    waveTarget
-	asksForNone   bool      // no pull request asks for a plan of it
-	drifts        string    // the drift of its stacks in the last round that read it; see driftsOf
-	nextStale     time.Time // when the decisions of a Placement become too old; zero for never
+	planPulls     map[string]forge.Pull // the open ones that ask for plans, by "stack component"
+	asksForNone   bool                  // no pull request asks for a plan of it
+	drifts        string                // the drift of its stacks in the last round that read it; see driftsOf
+	nextStale     time.Time             // when the decisions of a Placement become too old; zero for never
 	// ephemeral is nil if the environment is there to stay.
 	ephemeral *source.Ephemeral
 	costs     string // of its stacks, if it is ephemeral

@@ -115,7 +115,7 @@ func (l *Loop) requestBranches(environment string) string {
 // and whose plans a person approves, to make another plan: tofu-controller offers none after drift. It is one pull request for a component, which
 // stays the same one, and is closed when clusters report that the drift is gone.
 func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model.Model) error {
-	e.hasPlans = hasPlans(m)
+	e.hasPlans, e.planPulls = hasPlans(m), map[string]forge.Pull{}
 	if l.options.Inbox == nil || !l.options.Settings.Write || m == nil || !e.hasPlans && e.asksForNone {
 		return nil
 	}
@@ -147,7 +147,11 @@ func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model
 		c := components[name]
 		head := l.requestBranches(e.name) + name
 		delete(open, "refs/heads/"+head)
-		failed = append(failed, l.settlePlanRequest(ctx, o, planRequest{e.name, name, head, branch, c, m}, reports))
+		pull, err := l.settlePlanRequest(ctx, o, planRequest{e.name, name, head, branch, c, m}, reports)
+		if pull.State == forge.Open {
+			e.planPulls[c.stack+" "+c.Name] = pull
+		}
+		failed = append(failed, err)
 	}
 	for ref := range open {
 		failed = append(failed, publish.Withdraw(ctx, o, strings.TrimPrefix(ref, "refs/heads/"), branch.Name, requestTrailer(e.name, path.Base(ref)), "The component has no plans any more."))
@@ -207,7 +211,7 @@ func requestTrailer(environment, name string) string {
 
 // settlePlanRequest proposes a request if the component has drifted at the root module that it has, and
 // withdraws it if that is known to be gone.
-func (l *Loop) settlePlanRequest(ctx context.Context, o publish.Options, r planRequest, reports []planReport) error {
+func (l *Loop) settlePlanRequest(ctx context.Context, o publish.Options, r planRequest, reports []planReport) (forge.Pull, error) {
 	c := r.component
 	applied, drift := "", ""
 	known := false
@@ -223,23 +227,23 @@ func (l *Loop) settlePlanRequest(ctx context.Context, o publish.Options, r planR
 	wanted := drift != "" && c.Action == stackfiles.Apply && c.Approval != "auto"
 	switch {
 	case !wanted && known:
-		return publish.Withdraw(ctx, o, r.head, r.branch.Name, requestTrailer(r.environment, r.name), "There is no drift any more, or nothing to approve.")
+		return forge.Pull{}, publish.Withdraw(ctx, o, r.head, r.branch.Name, requestTrailer(r.environment, r.name), "There is no drift any more, or nothing to approve.")
 	case !wanted: // no cluster has reported the root module that it has now
-		return nil
+		return forge.Pull{}, nil
 	}
 	edit, err := r.newEdit(applied)
 	if err != nil || edit == nil {
-		return err
+		return forge.Pull{}, err
 	}
 	title := fmt.Sprintf("Plan %s/%s in %s again: it has drifted", c.stack, c.Name, r.environment)
 	edit.Message = fmt.Sprintf("%s\n\n%s\n", forge.OneLine(title, 200), requestTrailer(r.environment, r.name))
-	_, err = edit.Propose(ctx, o, forge.Proposal{
+	pull, err := edit.Propose(ctx, o, forge.Proposal{
 		Mark: "plan request " + r.environment + "/" + r.name, Head: r.head, Base: r.branch.Name, Title: forge.FitTitle(title), Body: r.body(drift),
 	})
 	if errors.Is(err, git.ErrStale) { // the next round has the branch as it is
-		return nil
+		return pull, nil
 	}
-	return err
+	return pull, err
 }
 
 // requestSpec is what is written of a request.

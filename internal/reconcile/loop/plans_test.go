@@ -90,6 +90,9 @@ func TestDriftProposal(t *testing.T) {
 	want("nothing may be written", 0, 0)
 	d.cycle()
 	want("drift", 1, 0)
+	if pull := d.state("dev").PlanPulls["checkout/dev eks"]; pull == nil || w.planPulls()[pull.Number] != forge.Open {
+		t.Errorf("the report names the pull request %+v", pull)
+	}
 	d = w.begin(t.TempDir(), use)
 	report("eks", eks, rollout.Drifted, "aws_eks_cluster.this <b>")
 	d.cycle()
@@ -98,6 +101,9 @@ func TestDriftProposal(t *testing.T) {
 	report("eks", eks, rollout.Ready, "")
 	d.cycle()
 	want("the drift is gone", 0, 1)
+	if pulls := d.state("dev").PlanPulls; len(pulls) != 0 {
+		t.Errorf("without drift, the report names %v", pulls)
+	}
 	d.quiet("cp", "out")
 
 	report("eks", eks, rollout.Drifted, "another one")

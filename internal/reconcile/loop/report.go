@@ -89,6 +89,12 @@ func newPull(p *forge.Pull) *status.Pull {
 func (l *Loop) reportEnvironment(ctx context.Context, e *environment, took time.Duration, quiet bool, err error) {
 	r := e.outcome.newReport()
 	r.Name, r.Checked, r.Took = e.name, l.options.Now(), took
+	for component, pull := range e.planPulls {
+		if r.PlanPulls == nil {
+			r.PlanPulls = map[string]*status.Pull{}
+		}
+		r.PlanPulls[component] = newPull(&pull)
+	}
 	l.options.Store.SetEnvironment(r)
 	l.options.Metrics.RecordEnvironment(r)
 	args := []any{"environment", r.Name, "state", r.State, "took", r.Took.Round(time.Millisecond)}

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -64,6 +65,8 @@ type Environment struct {
 	// StalePull is the open pull request of an environment stopped by problems: it proposes an
 	// older state.
 	StalePull *Pull `json:"stalePull,omitempty"`
+	// PlanPulls are the open pull requests of the control plane that ask for a plan after drift, by stack and component.
+	PlanPulls map[string]*Pull `json:"-"`
 	// Withheld has the reasons why only a person may merge.
 	Withheld []Withheld `json:"withheld,omitempty"`
 	// Removals are previous locations whose output must be removed. Store.SetRemovals sets them.
@@ -276,7 +279,7 @@ func (e Environment) clone() Environment {
 	e.Inputs = slices.Clone(e.Inputs)
 	e.Withheld = slices.Clone(e.Withheld)
 	e.Removals = cloneRemovals(e.Removals)
-	e.Pull, e.StalePull = e.Pull.clone(), e.StalePull.clone()
+	e.Pull, e.StalePull, e.PlanPulls = e.Pull.clone(), e.StalePull.clone(), maps.Clone(e.PlanPulls)
 	return e
 }
 

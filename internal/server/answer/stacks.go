@@ -55,6 +55,8 @@ type StackPart struct {
 	Active    bool   `json:"active,omitempty"`
 	// Pull is the open pull request that changes it; nil if none does.
 	Pull *status.Pull `json:"pull,omitempty"`
+	// PlanPull is the open pull request of the control plane that asks for another plan after drift; nil for none.
+	PlanPull *status.Pull `json:"planPull,omitempty"`
 }
 
 // Stack is the answer of /api/v1/stacks/{team}/{stack}.
@@ -277,6 +279,12 @@ func (s Source) describeStack(k stackview.Known) (StackPart, []StackComponent) {
 		part.Status = stackview.SummarizeStatuses(list.Convert(components, func(c StackComponent) string { return c.State.Word }))
 	}
 	part.State, part.Reason = judgeStack(k, byStatus)
+	if e, _ := s.Snapshot.FindEnvironment(k.Environment); part.State.Word == stackview.Drifted {
+		part.PlanPull = e.PlanPulls[part.Stack+" "+part.Drifted[0]]
+	}
+	if part.PlanPull != nil {
+		part.Reason += fmt.Sprintf("; merge pull request %d of the control plane for another plan", part.PlanPull.Number)
+	}
 	part.Since = findSince(part.State, components)
 	return part, components
 }

@@ -209,7 +209,7 @@ func findAnswers(w *Window, root, mine string) {
 	w.WaitFor("main .matrix", "failed")
 	w.Visit(root + "/assignments/dev/cloud/hello-web")
 	w.WaitFor("main h1 + .tag", "failed")
-	w.answersAll("dev-cloud: ", "couldn't find remote ref", "on 1 cluster")
+	w.answersAll("dev-cloud: ", `branch "mastre" does not exist`, "on 1 cluster")
 	explained := w.ask(root, "8: why has it this value?").click(`main li a[href="./environments/prod"]`)
 	explained.clicks++
 	explained.Submit(`main input[name="q"]`, "cloud/hello-web")
