@@ -400,12 +400,15 @@ func (v chainView) Changes() []answer.TimelineMark {
 }
 
 // Reason returns what is said of one of the last changes: the gates that an ordinary promotion passed are in the history,
-// and why an environment is as it is stands above.
+// and why an environment needs attention now stands above.
 func (v chainView) Reason(m answer.TimelineMark) string {
-	isAbove := slices.ContainsFunc(v.Rows, func(row rowView) bool {
-		return row.Name == m.Environment && (row.Reason == m.Reason || row.StateSince.Equal(m.Time))
-	})
-	if m.Action == history.PromoteAction && !m.Forced || isAbove && !v.IsPast() {
+	isEvent := func(one answer.TimelineMark) bool {
+		return one.Environment == m.Environment && eventState(one.Action) != nil
+	}
+	isAbove := slices.ContainsFunc(v.Rows, func(row rowView) bool { return row.Name == m.Environment && row.IsNeed })
+	newest := slices.IndexFunc(v.Marks, isEvent)
+	switch {
+	case m.Action == history.PromoteAction && !m.Forced, isAbove && !v.IsPast() && isEvent(m) && v.Marks[newest].Time.Equal(m.Time):
 		return ""
 	}
 	return stateText(m.Reason)

@@ -75,6 +75,7 @@ func stackFleet() *status.Store {
 	s.SetPromotions(c)
 	prod, _ := s.Snapshot().FindEnvironment("prod")
 	prod.Inputs = append(prod.Inputs, status.Input{Layer: "stacks", Repo: "https://github.com/org/stacks", Commit: c1})
+	prod.PlanPulls = map[string]*status.Pull{"shop/eu dns": {Number: 44, Title: "Plan shop/eu/dns in prod again: it has drifted", URL: "https://github.com/org/control-plane/pull/44"}}
 	s.SetEnvironment(prod)
 	stage, _ := s.Snapshot().FindEnvironment("stage")
 	stage.Proposed = &impact.Report{StackChanges: []impact.StackChange{{Stack: "shop/eu", Components: []impact.ComponentChange{
@@ -181,7 +182,8 @@ func TestStackPages(t *testing.T) {
 		{"/stacks?env=pord", "", "Did you mean"},
 		{"/stacks/shop/odl", "", `Did you mean <a href="../../stacks/shop/old">`},
 		{"/search?q=shop/old", "./stacks/shop/old", ""},
-		{"/", "", "shop/eu: dns has drifted: aws_route53_record.www has changed"},
+		{"/", "", "shop/eu: dns has drifted: aws_route53_record.www has changed; merge pull request 44 of the control plane for another plan"},
+		{"/stacks/shop/eu?env=prod", "", `<a href="https://github.com/org/control-plane/pull/44">the pull request</a>`},
 		{"/", "", "shop/eu: the plan of cluster waits for approval"},
 		{"/", "", `<a href="./stacks/shop/us?env=stage">the stack</a>`},
 		{"/api/v1/stacks/shop/eu?env=prod", "", `"mayApprove": true`},
