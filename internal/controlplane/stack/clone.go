@@ -273,7 +273,10 @@ func (c *cloner) components() []*yaml.Node {
 
 // copyFiles copies the files that a component names below a folder that is called like the stack, and
 // has the copy name those.
-func (c *cloner) copyFiles(component *yaml.Node) error {
+func (c *cloner) copyFiles(component *yaml.Node) error { return c.eachPath(component, c.copyFile) }
+
+// eachPath visits the paths of a component's files that are the control plane's own.
+func (c *cloner) eachPath(component *yaml.Node, visit func(*yaml.Node) error) error {
 	files := []*yaml.Node{yamldoc.FindValue(component, "variablesFile")}
 	if overlays := yamldoc.FindValue(component, "overlayFiles"); overlays != nil {
 		for _, o := range overlays.Content {
@@ -292,7 +295,7 @@ func (c *cloner) copyFiles(component *yaml.Node) error {
 			if p == nil {
 				continue
 			}
-			if err := c.copyFile(yamldoc.ResolveAlias(p)); err != nil {
+			if err := visit(yamldoc.ResolveAlias(p)); err != nil {
 				return err
 			}
 		}
@@ -343,12 +346,18 @@ func (c *cloner) copyTree(from, to string) error {
 
 // copyModule copies the module of a component into another environment, if it is a folder of the stack's own.
 func (c *cloner) copyModule(component *yaml.Node) error {
-	module := &model.StackModule{Source: model.Text{Text: yamldoc.FindText(component, "module", "source")}, Path: yamldoc.FindText(component, "module", "path")}
-	folder, isLocal := module.LocalFolder()
-	if !c.crosses() || !isLocal || module.IsOfBase() {
+	folder, isOwn := ownModule(component)
+	if !c.crosses() || !isOwn {
 		return nil
 	}
 	return c.copyTree(folder, folder)
+}
+
+// ownModule returns the folder of the environment's branch that is a component's module; false if it is elsewhere.
+func ownModule(component *yaml.Node) (string, bool) {
+	module := &model.StackModule{Source: model.Text{Text: yamldoc.FindText(component, "module", "source")}, Path: yamldoc.FindText(component, "module", "path")}
+	folder, isLocal := module.LocalFolder()
+	return folder, isLocal && !module.IsOfBase()
 }
 
 // addFile adds a copy of a file. An empty one is not nil, which would remove it.

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -50,7 +51,20 @@ func Extract(m *model.Model, from, name string) (Extraction, error) {
 	var e Extraction
 	if at, found := model.IndexOf(m.Stacks.Blueprints, name); found {
 		e.InBase = true
-		err = c.stripOwn(func(*yaml.Node) error { return nil })
+		var files []string // of which the base has copies
+		err = c.stripOwn(func(component *yaml.Node) error {
+			if folder, isOwn := ownModule(component); isOwn {
+				files = append(files, folder)
+			}
+			return c.eachPath(component, func(p *yaml.Node) error {
+				files = append(files, p.Value)
+				return nil
+			})
+		})
+		slices.Sort(files)
+		if files != nil {
+			c.copy.Notes = append(c.copy.Notes, "the base has copies of "+text.Join(slices.Compact(files), " and ")+", which the stack does not read any more: remove them from "+m.Environment+" unless others read them")
+		}
 		if err == nil {
 			e.Stack, err = c.reduce(root, name, base, m.Stacks.Blueprints[at])
 		}
