@@ -39,7 +39,6 @@ type checkReport struct {
 	Followed     []checkedFollowed            `json:"followed,omitempty"`  // what is deployed without being promoted
 }
 
-// checkedEnvironment is the report on one environment.
 type checkedEnvironment struct {
 	Environment  string         `json:"environment"`
 	Ready        bool           `json:"ready"` // no problem stops it

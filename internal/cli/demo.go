@@ -257,7 +257,6 @@ func (d *demoCommand) findAddress() (string, error) {
 	return net.JoinHostPort(host, "0"), nil
 }
 
-// demoEnvironments are the environments of the sample.
 var demoEnvironments = []string{"dev", "stage", "prod"}
 
 // demoClusters has a cluster of each type in each environment.

@@ -74,6 +74,7 @@ func (c *checker) checkSettings(s *Settings) {
 	c.checkIdentity("author.email", s.Author.Email)
 	c.checkWebhooks(s)
 	c.checkLedger(&s.Ledger)
+	checkReplicas(c, s)
 	c.checkWeb(s)
 	c.checkProbes(s.Probes)
 	checkCosts(c, &s.Costs)

@@ -52,6 +52,7 @@ type Settings struct {
 	Author         Author         `yaml:"author"`
 	Webhooks       Webhooks       `yaml:"webhooks"`
 	Ledger         Ledger         `yaml:"ledger"`
+	Replicas       *Replicas      `yaml:"replicas"` // nil for one daemon
 	Web            Web            `yaml:"web"`
 	Probes         []Probe        `yaml:"probes"`
 	Costs          Costs          `yaml:"costs"`

@@ -29,6 +29,8 @@ type Options struct {
 	App     bool         // the token is a GitHub App's, which has more features
 	Client  *http.Client // nil for the default; its Timeout defaults to 30 s
 	Limiter *Limiter     // shared by all users of the credential; nil for a new one
+	// BeforeWrite, if not nil, is called right before each request that writes, and refuses it by an error.
+	BeforeWrite func(context.Context) error
 	// Observe, if not nil, is called after each request.
 	Observe func(op string, took time.Duration, err error)
 	Now     func() time.Time
@@ -64,6 +66,7 @@ func NewClient(forge string, o Options) (*Client, error) {
 	client.Timeout = cmp.Or(client.Timeout, callTimeout)
 	client.Transport = &apiTransport{
 		next: cmp.Or(client.Transport, http.DefaultTransport), api: at, token: o.Token, limiter: cmp.Or(o.Limiter, &Limiter{}), now: o.Now,
+		beforeWrite: o.BeforeWrite,
 	}
 	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		switch {
@@ -104,7 +107,14 @@ type apiTransport struct {
 	limiter *Limiter
 	answers answerCache
 	now     func() time.Time
+
+	beforeWrite func(context.Context) error
 }
+
+type readingKey struct{}
+
+// ReadOnly marks requests that write nothing, though they are posted.
+func ReadOnly(ctx context.Context) context.Context { return context.WithValue(ctx, readingKey{}, true) }
 
 func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
@@ -127,6 +137,11 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	stored, ok := t.answers.get(req)
 	if ok {
 		sent.Header.Set("If-None-Match", stored.header.Get("ETag"))
+	}
+	if t.beforeWrite != nil && req.Method != http.MethodGet && req.Method != http.MethodHead && req.Context().Value(readingKey{}) == nil {
+		if err := t.beforeWrite(req.Context()); err != nil {
+			return nil, err
+		}
 	}
 	answer, err := t.next.RoundTrip(sent)
 	if err != nil {

@@ -138,6 +138,11 @@ func (m *Remote) sendPack(ctx context.Context, pack *Pack, updates []RefUpdate) 
 	if err != nil {
 		return err
 	}
+	if m.options.BeforePush != nil {
+		if err := m.options.BeforePush(ctx); err != nil {
+			return err
+		}
+	}
 	report, err := m.receivePack(ctx, s, req, file)
 	if report != nil && report.Error() != nil {
 		return fmt.Errorf("%w: %s", ErrRefused, protocol.ShortenReason(protocol.DescribeRefusals(report)))

@@ -53,6 +53,8 @@ type RemoteOptions struct {
 	// OnExchange, if not nil, is called before each exchange with the redacted URL, and its result
 	// afterwards.
 	OnExchange func(op, url string) (end func())
+	// BeforePush, if not nil, is called right before a push is sent, and refuses it by an error.
+	BeforePush func(context.Context) error
 	// Observe, if not nil, is called after each "poll" (nothing moved), "fetch" or "push".
 	Observe func(op string, took time.Duration, err error)
 }

@@ -26,7 +26,6 @@ type kustomizeEngine struct {
 
 const maxBuilt = 1 << 10
 
-// stepsOfBuild is the cost of a build.
 const stepsOfBuild = 1 << 13
 
 func newKustomizeEngine(t *model.Template, o Options) (engine, []Mistake) {

@@ -23,7 +23,6 @@ func newMeteredFunctions() *meteredFunctions {
 	return m
 }
 
-// functionPool has unused functions.
 var functionPool = sync.Pool{New: func() any { return newMeteredFunctions() }}
 
 // parseFunctions are never called.

@@ -20,7 +20,6 @@ func byKey(list []values.Provenance) map[string]values.Provenance {
 	return all
 }
 
-// leaf is the path of a nested value.
 type leaf struct {
 	name string // with dots
 	path []any

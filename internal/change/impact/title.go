@@ -129,7 +129,6 @@ const (
 	terse
 )
 
-// phrase is a part of a title.
 type phrase struct {
 	verb    string
 	deletes bool

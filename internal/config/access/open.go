@@ -17,6 +17,8 @@ type Observer struct {
 	// OnCall is called after each request, OnRemaining with the requests left in the rate limit.
 	OnCall      func(kind, op string, took time.Duration, err error)
 	OnRemaining func(api string, left int)
+	// BeforeWrite is as in [forge.Options].
+	BeforeWrite func(context.Context) error
 }
 
 // OpenForge returns the forge of a repository; plain makes one without an API.
@@ -37,7 +39,7 @@ func (k *Keyring) OpenForge(location string, w Observer, plain func() forge.Forg
 		limiter.WatchRemaining(func(left int) { w.OnRemaining(at.API, left) })
 	}
 	remote, _ := k.settings.Remote(location)
-	o := forge.Options{Repo: at.Repo, API: at.API, Token: token, App: remote.GitHubApp != nil, Limiter: limiter, Now: k.now}
+	o := forge.Options{Repo: at.Repo, API: at.API, Token: token, App: remote.GitHubApp != nil, Limiter: limiter, Now: k.now, BeforeWrite: w.BeforeWrite}
 	if w.OnCall != nil {
 		o.Observe = func(op string, took time.Duration, err error) { w.OnCall(at.Kind, op, took, err) }
 	}

@@ -70,7 +70,6 @@ func (x *index) hasAPIRole(lb *claudie.LoadBalancer) bool {
 	return false
 }
 
-// names are the valid names of a field.
 type names struct {
 	has  func(name string) bool
 	list func() []string // for hints

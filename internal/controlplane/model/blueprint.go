@@ -45,7 +45,6 @@ type stackBlueprint struct {
 	problems problem.List
 }
 
-// environmentFields are what a blueprint cannot have, and why.
 var environmentFields = []struct{ name, why string }{
 	{"teamName", "with envName, it names the state: environments would share it"},
 	{"envName", "it names the state: environments would share it"},

@@ -120,7 +120,6 @@ type choiceSpec struct {
 	Partial     string         `yaml:"partial"`
 }
 
-// choiceObjectSpec is the spec of an object of ChoiceKind.
 type choiceObjectSpec struct {
 	Policy locatedText `yaml:"policy" required:"true"`
 	choiceSpec

@@ -1,6 +1,5 @@
 package model
 
-// clusterModulesKind is the kind of a [ClusterModules].
 const clusterModulesKind = "ClusterModules"
 
 // ClusterModules names the modules by which tofu-controller carries out manifests of clusters.

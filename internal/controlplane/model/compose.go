@@ -96,7 +96,6 @@ func findStep(n *yaml.Node, step any) (at, value *yaml.Node) {
 	return nil, nil
 }
 
-// objectPart is an object of a kind that is composed, as one file has it.
 type objectPart struct {
 	Object
 	namespace string

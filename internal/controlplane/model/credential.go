@@ -16,7 +16,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// externalSecretGroup is that of the External Secrets Operator.
 const externalSecretGroup = "external-secrets.io"
 
 // Credential provides a Secret: a Secret that SOPS encrypted, or an ExternalSecret.

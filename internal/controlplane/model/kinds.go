@@ -162,7 +162,6 @@ type deploymentTargetSpec struct {
 	ConfigSchemas []locatedText     `yaml:"configSchemas"`
 }
 
-// configMapBody is what a ConfigMap has beside metadata.
 type configMapBody struct {
 	Data       map[string]locatedText `yaml:"data"`
 	BinaryData map[string]string      `yaml:"binaryData"`

@@ -7,7 +7,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// lanesKind is the kind of a [LaneRecord].
 const lanesKind = "Lanes"
 
 // LaneRecord lists the lanes of which an environment has another commit than its BaseRepo names. It holds the paths of these

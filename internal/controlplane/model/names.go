@@ -7,7 +7,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 )
 
-// labelHint goes with what cannot be a label.
 const labelHint = "labels are for selecting; put other text into an annotation"
 
 // isTemplate reports whether a text is to be expanded: Kalypso's users have labels

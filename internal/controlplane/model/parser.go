@@ -33,7 +33,6 @@ type Parser struct {
 	models recent.Map[string, linkedModel] // by environment, and the layers that it was made of
 }
 
-// linkedModel is a model, and what it was made of.
 type linkedModel struct {
 	of       []*content
 	model    *Model
@@ -41,7 +40,6 @@ type linkedModel struct {
 	lists    linkedLists
 }
 
-// layerKey identifies a layer.
 type layerKey struct {
 	env, name, prefix string
 	kind              LayerKind
@@ -59,7 +57,6 @@ type layerMemory struct {
 // maxFresh bounds the readings of one layer that are kept beside those in use.
 const maxFresh = 2
 
-// fileReading is what was read of a file or a folder.
 type fileReading struct {
 	id       tree.ID
 	content  *content

@@ -51,7 +51,6 @@ type placementPage struct {
 	clusters  []string
 }
 
-// managedCluster is a ManagedCluster: the cluster types of known clusters.
 type managedCluster struct {
 	Object
 	clusterType string

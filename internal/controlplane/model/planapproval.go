@@ -29,7 +29,6 @@ type PlanApprovalSpec struct {
 	Reason string `yaml:"reason"`
 }
 
-// planDigest matches the digests of plans.
 var planDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // IsPlanDigest reports whether a text can be the digest of a plan.

@@ -79,7 +79,6 @@ func (r Requirement) String() string {
 	return fmt.Sprintf("%s %s (%s)", r.Key, strings.ToLower(string(r.Operator)), strings.Join(r.Values, ","))
 }
 
-// everything is the Selector that selects everything, as text.
 const everything = "everything"
 
 // ParseSelector parses what [Selector.String] returns, and what kubectl takes: key=value, key!=value, key, !key,

@@ -11,7 +11,6 @@ type avoidRule struct {
 	holders  []map[*Unit]bool // by domain
 }
 
-// ruleMatch is a rule that matches targets of a unit.
 type ruleMatch struct {
 	rule    *avoidRule
 	targets []int

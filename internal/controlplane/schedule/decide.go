@@ -34,7 +34,6 @@ type decider struct {
 // unlimited is the capacity of a cluster type where none is written.
 const unlimited = model.Quantity(-1)
 
-// policyState is what is true for all units of a policy.
 type policyState struct {
 	policy   *model.Policy
 	choice   *model.Choice

@@ -36,7 +36,6 @@ type Plan struct {
 	decider *decider // nil if no policy has a choice
 }
 
-// selection is what one policy selects.
 type selection struct{ clusterTypes, targets Set }
 
 // NewPlan returns the plan of a model. The last plan, which may be nil, saves work:

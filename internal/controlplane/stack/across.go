@@ -62,7 +62,6 @@ func (c *claim) rank() int {
 	return 0
 }
 
-// claimList holds the claims of all environments by what is claimed.
 type claimList map[string][]*claim
 
 // add returns the claim of an environment, which is new if the list has none like it.

@@ -66,7 +66,6 @@ func Clone(m, into *model.Model, from, to string, set []Setting, render func(*mo
 	return c.copy, c.check("the copy")
 }
 
-// cloner is one call of Clone.
 type cloner struct {
 	model     *model.Model
 	into      *model.Model // of the environment that gets the copy

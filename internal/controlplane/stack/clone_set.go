@@ -11,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// fields are the fields of a stack that can be set.
 var fields = []string{"autoApprove", "description", "workspace"}
 
 func (c *cloner) set(s Setting) error {

@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// teardownField is the field of a stack that destroys all of it.
 const teardownField = "teardown"
 
 // Teardown is the file of a stack that is torn down, which is not written yet.

@@ -15,6 +15,9 @@ import (
 )
 
 func queryGraphQL[T any](ctx context.Context, g *Forge, op, query string, variables map[string]any) (T, error) {
+	if strings.HasPrefix(query, "query") {
+		ctx = forge.ReadOnly(ctx)
+	}
 	found, _, err := callAPI(g, op, func() (T, *gh.Response, error) {
 		var answer struct {
 			Data   T

@@ -30,7 +30,6 @@ type Partition struct {
 	key      string
 }
 
-// pattern is one pattern of paths.
 type pattern struct {
 	lane    string // "" if each match is a lane
 	text    string

@@ -16,7 +16,6 @@ type OutputChange struct {
 	Exceeds bool
 }
 
-// changeIDLength is the length of a change's name.
 const changeIDLength = 40
 
 // ID returns the name of the change. Another proposal has another name, and so has the same

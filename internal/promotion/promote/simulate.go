@@ -99,7 +99,6 @@ func SimulateArrivals(l Line, stages []Stage, commit string, enter, proof Foreca
 	return arrivals
 }
 
-// simulation is what SimulateArrivals finds of one commit.
 type simulation struct {
 	chain        snapshot
 	commit       string

@@ -93,7 +93,6 @@ func describeVersion(commit, name string) string {
 	return fmt.Sprintf("%s of lane %s", text.ShortCommit(commit), name)
 }
 
-// laneView is a snapshot of one lane.
 type laneView struct {
 	snapshot
 	name      string

@@ -15,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// planSpec is what is written of an approval of a plan.
 type planSpec struct {
 	Stack     string `yaml:"stack"`
 	Component string `yaml:"component"`

@@ -59,7 +59,6 @@ func (d *Session) Acknowledge(ctx context.Context, environment, changeID, reason
 	})
 }
 
-// removalsSpec is what is written of an approval of removals.
 type removalsSpec struct {
 	Removals string `yaml:"removals"`
 	Reason   string `yaml:"reason,omitempty"`

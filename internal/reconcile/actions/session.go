@@ -166,7 +166,6 @@ func (d *Session) findRemote(url string) (*git.Remote, string) {
 	return nil, ""
 }
 
-// snapshot is the state that an action is decided on.
 type snapshot struct {
 	base         source.Base
 	history      promote.Line

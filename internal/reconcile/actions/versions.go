@@ -107,7 +107,6 @@ func UnpinVersion(ctx context.Context, d *Session, environment, feed, reason str
 	})
 }
 
-// skipFile is the file of the base that has a version skipped.
 func skipFile(feed, commit string) string {
 	return path.Join(source.OwnFolder, "skips", feed+"-"+text.ShortCommit(commit)+".yaml")
 }

@@ -87,7 +87,6 @@ func OutputLocation(name, from string, to model.RepoRef, shared bool) (branch, f
 // plane is in the same repository.
 const sharedBranches = "ephemeral-output/"
 
-// spec is that of an Ephemeral, as it is written.
 type spec struct {
 	From         string    `yaml:"from"`
 	Expires      time.Time `yaml:"expires"`

@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
-// causeWords are the words that stacks use for the same causes.
 var causeWords = map[string]string{ledger.CauseApproval.String(): stackview.Waits, ledger.CauseDrift.String(): stackview.Drifted}
 
 // Word returns the standing for people.

@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -74,7 +75,7 @@ func (d *Desk) Next(now time.Time) time.Time {
 // Import proposes what the inventories of an environment say of its ClusterList and its decisions, and returns what needs
 // attention. m is the model of the environment, or nil. What cannot be proposed now is a warning, and tried again.
 func (d *Desk) Import(ctx context.Context, s *source.Source, environment string, m *model.Model) (problem.List, error) {
-	if !d.options.Settings.Write || !slices.ContainsFunc(d.options.Settings.Inventories, func(n config.Inventory) bool { return n.Environment == environment }) {
+	if !d.options.Settings.Write || !shares.MayWrite(ctx) || !slices.ContainsFunc(d.options.Settings.Inventories, func(n config.Inventory) bool { return n.Environment == environment }) {
 		return nil, nil
 	}
 	branch, err := s.Branch(ctx, environment)
@@ -214,7 +215,6 @@ func isYAML(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// clusterList is a ClusterList with rules for imports.
 type clusterList struct {
 	environment string
 	file        string

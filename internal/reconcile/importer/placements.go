@@ -23,7 +23,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// placementFile has what was imported of Placements, in the folder of decisions.
 const placementFile = "imported-placements.yaml"
 
 // hubObject is what is kept of an object of a hub of Open Cluster Management: what changes without a decision is not.

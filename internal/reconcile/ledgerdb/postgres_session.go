@@ -132,7 +132,6 @@ func (s *postgresSession) sendBefore(ctx context.Context, read func(pgx.BatchRes
 	return errors.Join(err, results.Close())
 }
 
-// longText is a text that is not shortened.
 type longText string
 
 // cleanArguments removes what PostgreSQL rejects in text. Otherwise one report could block all

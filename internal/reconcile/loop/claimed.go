@@ -89,7 +89,7 @@ func (l *Loop) keepStates(ctx context.Context, e *environment) {
 	}
 	e.kept = kept
 	e.attempt.err = l.barrier.Run("render", e.name, func() (err error) {
-		e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, &e.cache)
+		e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, e.cache)
 		return err
 	})
 }

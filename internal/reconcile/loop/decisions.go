@@ -27,7 +27,7 @@ func (l *Loop) recordDecisions(ctx context.Context, e *environment) (written boo
 	if r.Model != nil {
 		e.attempt.schedulers = scheduler.FindUnknown(r.Model, l.options.Settings, false)
 	}
-	if !l.options.Settings.Write || e.unreachable != nil || r.Model == nil || r.Problems.StopsEnvironment() {
+	if !mayWrite(ctx, l.options.Settings) || e.unreachable != nil || r.Model == nil || r.Problems.StopsEnvironment() {
 		return false, nil
 	}
 	plan := e.cache.Plan()

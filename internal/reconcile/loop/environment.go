@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/output"
@@ -32,7 +33,7 @@ import (
 // environment is what the loop remembers of one; all of it may be lost.
 type environment struct {
 	name          string
-	cache         output.Cache
+	cache         *output.Cache
 	verified      tree.ID           // the last tree that was rendered from nothing too
 	location      publish.Location  // where its output goes; "" if that is not known
 	reported      [sha256.Size]byte // digest of what the outcome is of
@@ -90,13 +91,16 @@ type attempt struct {
 func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 	started := l.options.Now()
 	e.attempt = attempt{paused: l.isPaused(ctx, e)}
+	l.options.Metrics.SetWrittenHere(e.name, l.held.Has(shares.ShareOf(e.name)))
 	if e.attempt.paused {
 		return
 	}
 	l.options.Metrics.SetUnfinishedSince(e.name, l.options.Store.StartEnvironment(e.name, started))
+	ctx, leave := enterShare(ctx, l, e.name)
+	defer leave()
 	e.attempt.err = l.barrier.Run("render", e.name, func() error { return l.tryRender(ctx, e) })
 	if panics.Is(e.attempt.err) {
-		e.cache = output.Cache{} // it may be half of what it should be
+		e.cache = &output.Cache{} // it may be half of what it should be
 	}
 	e.attempt.took = l.options.Now().Sub(started)
 }
@@ -139,7 +143,7 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 
 func (l *Loop) renderOnce(ctx context.Context, e *environment) (err error) {
 	e.unreachable = nil
-	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, &e.cache)
+	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, e.cache)
 	var unreachable *source.UnreachableError
 	if errors.As(err, &unreachable) && unreachable.Beside { // what people can mend is told, and not only that we try again
 		e.unreachable, err = err, nil
@@ -180,6 +184,8 @@ func (l *Loop) ownsLocation(ctx context.Context, e *environment) bool {
 // publishEnvironment brings the output of an environment up to date, and reports it. retry reports
 // whether there is something left to do although no reference moves.
 func (l *Loop) publishEnvironment(ctx context.Context, e *environment) (retry bool) {
+	ctx, leave := enterShare(ctx, l, e.name)
+	defer leave()
 	a := e.attempt
 	e.attempt = attempt{} // what was rendered is large
 	if a.paused {
@@ -311,6 +317,7 @@ func (l *Loop) digestReport(e *environment, r source.Rendered, problems problem.
 	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
 		fmt.Fprintln(h, w.Cause, w.Reason, w.PassesWaves)
 	}
+	fmt.Fprintln(h, l.held.Has(shares.ShareOf(e.name)))
 	fmt.Fprint(h, newWaveDivider(l).digestWaves(e, r.Model))
 	if to != nil {
 		fmt.Fprintln(h, to.Repo, to.Branch, to.Path)

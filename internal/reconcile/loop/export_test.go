@@ -24,7 +24,7 @@ func (l *Loop) CycleOf(ctx context.Context, repositories []string) error {
 // VerifyLie compares an environment whose memory gave another tree than it should.
 func (l *Loop) VerifyLie(environment string) error {
 	e := l.environments[environment]
-	rendered, err := l.source.Render(context.Background(), environment, source.Revisions{}, &e.cache)
+	rendered, err := l.source.Render(context.Background(), environment, source.Revisions{}, e.cache)
 	if err != nil {
 		return err
 	}
@@ -35,3 +35,8 @@ func (l *Loop) VerifyLie(environment string) error {
 
 // Settings returns the settings that the loop works with.
 func (l *Loop) Settings() *config.Settings { return l.options.Settings }
+
+// OnWrite replaces the check before each write, which it gets.
+func (l *Loop) OnWrite(wrap func(check func(context.Context) error) func(context.Context) error) {
+	l.beforeWrite = wrap(l.beforeWrite)
+}

@@ -62,7 +62,7 @@ func hasNamed(all []*model.Environment, name string) bool {
 // withdrawRecords closes the pull requests, and removes the branches, that propose a commit of
 // the base for environments that have left, whether or not a daemon ran when they did.
 func (r *retirement) withdrawRecords(ctx context.Context) error {
-	if !r.complete || !r.settings.Write {
+	if !r.complete || !mayWrite(ctx, r.settings) {
 		return nil
 	}
 	proposed, err := r.promoter.ProposedRecords()

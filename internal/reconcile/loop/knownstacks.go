@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// renderedStacks are the stacks of the output branch.
 type renderedStacks struct {
 	folder tree.ID
 	merged []stackfiles.Summary

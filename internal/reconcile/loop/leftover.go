@@ -116,7 +116,7 @@ func (r *retirement) findLeftovers(ctx context.Context) (again bool, err error) 
 // what environments have left goes with what is proposed for them. Of one that could not be read
 // it is looked for once that can be. again reports whether it has to be searched once more.
 func (r *retirement) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
-	if !r.complete || !r.settings.Write {
+	if !r.complete || !mayWrite(ctx, r.settings) {
 		return false
 	}
 	for _, e := range all {
@@ -345,7 +345,7 @@ func (r *retirement) retireMoved() {
 // was proposed when they had gone, or had their output elsewhere.
 func (r *retirement) withdrawRemovals(ctx context.Context) {
 	for _, e := range r.environments {
-		if e.output.Repo == "" || !r.settings.Write {
+		if e.output.Repo == "" || !mayWrite(ctx, r.settings) {
 			continue
 		}
 		err := r.barrier.Run("withdraw a removal", e.name, func() error { return r.withdrawRemoval(ctx, e) })

@@ -43,6 +43,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/scheduler"
+	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
@@ -74,6 +75,8 @@ type Options struct {
 	// Progress is called with what a round does and, while it works on environments, for how many of
 	// them that is done; nil for none. It may be called at the same time by several.
 	Progress func(what string, done, total int)
+	// Replica shares the environments with other daemons; nil for the only one.
+	Replica *shares.Replica
 	// BeforeEffect is called before each side effect. Tests end the process there.
 	BeforeEffect func(what string)
 	// BeforeWork is called before each piece of work for one environment, pull request or
@@ -127,6 +130,8 @@ type Loop struct {
 	asks        chan struct{} // has an element while forges are asked for the history
 
 	number       int64
+	held         shares.Round
+	beforeWrite  func(context.Context) error
 	woken        bool      // the cycle, by an event
 	roundTime    time.Time // the round: what is decided in it is decided of one time
 	nextPoll     time.Time // the next cycle that asks all repositories
@@ -166,6 +171,9 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
 	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, turn: make(chan struct{}, 1), asks: make(chan struct{}, 1), pullErrors: map[string]string{}, pullEvents: map[*repos.Remote]pullEvents{}, deployed: map[string]deployedLine{}, shared: map[string]*sharedIssue{}}
 	l.witness.Tell = func(branch, commit string) {
+		if o.Replica != nil {
+			return
+		}
 		o.Logger.Warn("another Fairlead proposes the output of this control plane, too: stop one of them, unless both are meant to run",
 			"branch", branch, "commit", commit, "see", "docs/how-to/high-availability.md")
 	}
@@ -185,7 +193,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.TrustedKeys = &keys
+		l.options.TrustedKeys = &keys
 	}
 	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
@@ -205,33 +213,11 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		return nil, err
 	}
 	l.remotes = repos.New(ctx, repos.Options{
-		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, BeforeEffect: o.BeforeEffect,
+		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, BeforeEffect: o.BeforeEffect, BeforeWrite: func(ctx context.Context) error { return l.beforeWrite(ctx) },
 		Barrier: l.barrier,
 	})
-	l.schedulers = scheduler.New(scheduler.Options{
-		Settings: s, Logger: o.Logger, Now: o.Now, BeforeEffect: o.BeforeEffect,
-		Pause: func(failures int) time.Duration { return repos.BackoffAfter(failures, o.Random()) },
-	})
-	l.inventories = importer.New(importer.Options{
-		Settings: s, Remotes: l.remotes, PublishOptions: l.publishOptions, Logger: o.Logger, Now: o.Now,
-		Pause: func(failures int) time.Duration { return repos.BackoffAfter(failures, o.Random()) },
-	})
-	l.previews = preview.New(preview.Options{
-		Settings: s, Remotes: l.remotes, SourceOptions: l.sourceOptions, Author: l.author, Logger: o.Logger, Now: o.Now, Random: o.Random,
-		BeforeEffect: o.BeforeEffect, Barrier: l.barrier,
-	})
-	l.promoter = promoter.New(promoter.Options{
-		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random, Now: o.Now,
-		Author: l.author, Sign: l.sign, Keys: *o.TrustedKeys, BeforeEffect: o.BeforeEffect, OnPromoted: l.Wake, Records: &l.records, Inbox: o.Inbox, Ledger: o.Ledger,
-		Barrier: l.barrier, FindPlans: o.FindPlans,
-	})
-	l.ephemerals = &ephemeralLife{
-		settings: s, remotes: l.remotes, barrier: l.barrier, logger: o.Logger, beforeEffect: o.BeforeEffect, promoter: l.promoter, orders: &l.orders,
-	}
-	l.retirement = &retirement{
-		settings: s, remotes: l.remotes, publishOptions: l.publishOptions, barrier: l.barrier, logger: o.Logger, store: o.Store, now: o.Now,
-		promoter: l.promoter, ephemerals: l.ephemerals, environments: l.environments,
-	}
+	l.beforeWrite = o.Replica.Check
+	startWork(l)
 	return l, nil
 }
 

@@ -116,7 +116,7 @@ func (l *Loop) requestBranches(environment string) string {
 // stays the same one, and is closed when clusters report that the drift is gone.
 func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model.Model) error {
 	e.hasPlans, e.planPulls = hasPlans(m), map[string]forge.Pull{}
-	if l.options.Inbox == nil || !l.options.Settings.Write || m == nil || !e.hasPlans && e.asksForNone {
+	if l.options.Inbox == nil || !mayWrite(ctx, l.options.Settings) || m == nil || !e.hasPlans && e.asksForNone {
 		return nil
 	}
 	reports := e.selectReports(l.planReports)
@@ -159,7 +159,6 @@ func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model
 	return errors.Join(failed...)
 }
 
-// plannedComponent is a component as clusters have it.
 type plannedComponent struct {
 	stackfiles.ComponentSummary
 	stack, namespace string
@@ -196,7 +195,6 @@ func (l *Loop) readPlannedComponents(ctx context.Context, m *model.Model) (map[s
 	return all, err
 }
 
-// planRequest is a request for another plan of a component.
 type planRequest struct {
 	environment, name string
 	head              string // the branch that proposes it
@@ -246,7 +244,6 @@ func (l *Loop) settlePlanRequest(ctx context.Context, o publish.Options, r planR
 	return pull, err
 }
 
-// requestSpec is what is written of a request.
 type requestSpec struct {
 	Stack     string `yaml:"stack"`
 	Component string `yaml:"component"`

@@ -26,7 +26,6 @@ type pullEvents struct {
 	err    error
 }
 
-// forgeQuestion is a forge that is to be asked.
 type forgeQuestion struct {
 	remote  *repos.Remote
 	journal forge.Journal

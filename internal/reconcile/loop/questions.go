@@ -122,7 +122,7 @@ func (l *Loop) renderAgain(ctx context.Context, name string) (source.Rendered, e
 	if l.source == nil || e == nil {
 		return source.Rendered{}, ErrNotRead
 	}
-	return l.source.Render(ctx, name, source.Revisions{Ending: l.ephemerals.ending[name]}, &e.cache)
+	return l.source.Render(ctx, name, source.Revisions{Ending: l.ephemerals.ending[name]}, e.cache)
 }
 
 func (l *Loop) findAhead(ctx context.Context, sides *[2]drift.Side) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // readControlPlane reads the control plane as it is now: its environments, and what is written
@@ -172,7 +173,7 @@ func (l *Loop) forgetRetired(names []string, certain bool) error {
 	}
 	for _, name := range names {
 		if l.environments[name] == nil {
-			l.environments[name] = &environment{name: name}
+			l.environments[name] = &environment{name: name, cache: &output.Cache{}}
 		}
 		l.environments[name].ephemeral = l.ephemerals.all[name]
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// loggedErrors is what a cycle has logged with what it stops.
 type loggedErrors struct {
 	mu  sync.Mutex
 	all []error

@@ -135,7 +135,7 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 // ephemeral.
 func (r *retirement) withdrawEnvironment(ctx context.Context, e retiredOutput) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
-	if !r.settings.Write {
+	if !mayWrite(ctx, r.settings) {
 		return ephemeral.Cleared{Done: e.ended == nil, Reason: "writing is off; write: true has it removed"}, nil
 	}
 	if e.ended != nil {

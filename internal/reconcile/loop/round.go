@@ -18,6 +18,8 @@ import (
 // undone, it reads, renders, proposes, promotes, withdraws and previews. Each step reports what it
 // did. A quiet round only looks at promotions that wait for something outside, and at previews.
 func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
+	ctx, leave := enterShare(ctx, l, "")
+	defer leave()
 	l.options.Progress("poll the repositories", 0, 0)
 	moved := l.remotes.Poll(ctx, poll)
 	moved = ctx.Err() == nil && l.checkPulls(ctx) || moved
@@ -92,6 +94,7 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 	l.number++
 	started := l.options.Now()
 	l.roundTime = started
+	l.undone = beginShares(l) || l.undone
 	l.promoter.StartRound(started)
 	l.options.Store.StartCycle(started)
 	err = l.barrier.Run("cycle", "", func() error { return l.Round(ctx, poll) })

@@ -56,7 +56,7 @@ func sharedProblems(environment string, all problem.List) problem.List {
 // its environments share, however many of them it stops. It compares with what the forge has, so
 // that a process that is killed, or begins again, opens no second one.
 func (l *Loop) reportSharedProblems(ctx context.Context, all []*environment) {
-	if !l.options.Settings.Write {
+	if !mayWrite(ctx, l.options.Settings) {
 		return
 	}
 	reports := slices.Collect(maps.Values(l.collectShared(all)))

@@ -22,7 +22,7 @@ import (
 // of the GitOps repository that closes itself. One that fails does not keep the others from being
 // tried.
 func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rendered, out *repos.Remote, o *outcome) error {
-	if !l.options.Settings.Write {
+	if !mayWrite(ctx, l.options.Settings) {
 		return nil
 	}
 	s := forge.Status{Context: "fairlead/" + e.name, Outcome: forge.Success, Description: describeOutcome(o)}

@@ -33,7 +33,7 @@ func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 		e.verified = r.Tree.ID()
 		return nil
 	}
-	e.cache = output.Cache{}
+	e.cache = &output.Cache{}
 	l.source.Forget()
 	return fmt.Errorf("rendered from memory, the tree is %s, and rendered from nothing it is %s; please report this with the commits that it was made from", r.Tree.ID(), again.Tree.ID())
 }

@@ -49,6 +49,7 @@ type Metrics struct {
 	webhooks      *prometheus.CounterVec
 	levers        *prometheus.CounterVec
 	fleet         *fleetMetrics
+	replica       *replicaMetrics
 }
 
 // New returns metrics with their own registry, with Go runtime and process.
@@ -85,6 +86,7 @@ func New(version string) *Metrics {
 		webhooks:      newCounterVec("webhooks_total", "Webhook deliveries that arrived.", "forge", "outcome"),
 		levers:        newCounterVec("levers_total", "Operator actions at the page and its API, whether they were done or not.", "lever", "outcome"),
 		fleet:         newFleetMetrics(),
+		replica:       newReplicaMetrics(),
 	}
 	info := newGaugeVec("build_info", "1; the label says which version runs.", "version")
 	info.WithLabelValues(version).Set(1)
@@ -102,6 +104,7 @@ func New(version string) *Metrics {
 		m.verifications.WithLabelValues(verificationLabel(ok))
 	}
 	m.registry.MustRegister(m.fleet.collectors()...)
+	m.registry.MustRegister(m.replica.replicas, m.replica.shares, m.replica.taken, m.replica.mine)
 	for _, reason := range ledger.RefusalReasons {
 		m.fleet.refusals.WithLabelValues(string(reason))
 	}
@@ -209,7 +212,7 @@ func (m *Metrics) ForgetEnvironment(env string) {
 		return
 	}
 	gone := prometheus.Labels{"environment": safeLabel(env)}
-	for _, vec := range []*prometheus.GaugeVec{m.environmentState, m.unfinished, m.problems, m.assignments} {
+	for _, vec := range []*prometheus.GaugeVec{m.environmentState, m.unfinished, m.problems, m.assignments, m.replica.mine} {
 		vec.DeletePartialMatch(gone)
 	}
 	m.environmentDuration.DeletePartialMatch(gone)

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -39,6 +40,8 @@ func use(m *Metrics) {
 	m.SetUnfinishedSince("prod", time.Unix(1200, 0))
 	m.SetUnfinishedSince("prod", time.Time{})
 	m.SetQueueLength(2)
+	m.SetWrittenHere("dev", true)
+	m.RecordReplica(shares.Standing{Members: []string{"a", "b"}, Mine: []shares.Share{0, 1}, Taken: 3})
 	m.RecordEnvironment(status.Environment{Name: "dev", State: status.Failed, Took: time.Second})
 	m.RecordEnvironment(status.Environment{
 		Name: "dev", State: status.InSync, Took: time.Second, Problems: problem.List{{}, {}, {Warning: true}}, Assignments: 12,
@@ -73,8 +76,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 38 {
-		t.Errorf("%d metrics of ours, want 38", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 42 {
+		t.Errorf("%d metrics of ours, want 42", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -106,6 +109,7 @@ fairlead_environment_state{environment="dev",state="proposed"} 0
 fairlead_environment_state{environment="dev",state="waiting"} 0
 fairlead_environment_unfinished_since_timestamp_seconds{environment="dev"} 1200.5
 fairlead_environment_unfinished_since_timestamp_seconds{environment="prod"} 0
+fairlead_environment_written_here{environment="dev"} 1
 fairlead_environments_waiting 2
 fairlead_fleet_flush_seconds_count 1
 fairlead_fleet_pending_changes 7
@@ -160,6 +164,9 @@ fairlead_promotion_waiting{environment="prod",gate="freeze"} 1
 fairlead_promotion_waiting{environment="prod",gate="smoke"} 1
 fairlead_promotions_total{environment="dev"} 1
 fairlead_remote_failing{host="git.example.com"} 1
+fairlead_replica_shares 2
+fairlead_replica_takeovers_total 3
+fairlead_replicas 2
 fairlead_verifications_total{outcome="different"} 1
 fairlead_verifications_total{outcome="same"} 0
 fairlead_webhooks_total{forge="argocd",outcome="unauthorized"} 1

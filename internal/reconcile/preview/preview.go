@@ -29,6 +29,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -92,7 +93,7 @@ func (v *Previewer) inputKey() string {
 // Preview previews new and moved pull requests. src and limits are from this round. Failures are
 // retried.
 func (v *Previewer) Preview(ctx context.Context, src *source.Source, limits func(environment string) model.Limits) {
-	if !v.options.Settings.Write || v.inputKey() == v.done || v.options.Now().Before(v.next) {
+	if !v.options.Settings.Write || !shares.MayWrite(ctx) || v.inputKey() == v.done || v.options.Now().Before(v.next) {
 		return
 	}
 	v.source, v.limits = src, limits

@@ -31,9 +31,9 @@ func (m *Promoter) applyDecision(ctx context.Context, s *stageState, d promote.D
 		return nil
 	case s.rejected != "":
 		return rejectAdvance(ctx, m, s)
-	case !m.options.Settings.Write && s.spec.Record == recordByPull:
+	case !m.mayWrite(ctx) && s.spec.Record == recordByPull:
 		return m.checkProposal(ctx, s, d)
-	case !m.options.Settings.Write:
+	case !m.mayWrite(ctx):
 		return nil
 	case s.spec.Record == recordByPull:
 		return m.applyByPullRequest(ctx, s, d)
@@ -378,7 +378,7 @@ func (m *Promoter) applyDecisions(ctx context.Context, base source.Base, stages 
 		if s.err != nil { // something that has to be on record may not be written yet
 			continue
 		}
-		if err := m.runIsolated("promote", s, func() error { return m.applyDecision(ctx, s, decisions[i]) }); err != nil {
+		if err := m.runIsolated(ctx, "promote", s, func(ctx context.Context) error { return m.applyDecision(ctx, s, decisions[i]) }); err != nil {
 			s.recordError(err)
 		}
 	}

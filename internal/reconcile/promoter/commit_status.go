@@ -65,13 +65,13 @@ var (
 func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
 	if len(s.lanes) > 0 { // the commit is not what the environment has
 		_, err := m.recordLane(ctx, s, allLanes, s.stage.Floor, s.stage.PromotedAt, !s.facts.DeployedAt.IsZero())
-		if err == nil && m.mayWrite() {
+		if err == nil && m.mayWrite(ctx) {
 			err = reportLaneCommits(ctx, m, s)
 		}
 		return err
 	}
 	s.memory.laneStatuses = nil
-	if !m.mayWrite() {
+	if !m.mayWrite(ctx) {
 		return nil
 	}
 	for _, want := range s.wantedStatuses() {
@@ -148,7 +148,7 @@ func (e *laneDecider) judgeLanes(ctx context.Context, s *stageState) error {
 		s.laneProofs[name] = v
 		byCommit[s.lanes[name]] = append(byCommit[s.lanes[name]], v)
 	}
-	if !e.promoter.mayWrite() {
+	if !e.promoter.mayWrite(ctx) {
 		return nil
 	}
 	for _, commit := range slices.Sorted(maps.Keys(byCommit)) {
@@ -191,7 +191,7 @@ func (m *Promoter) recordLane(ctx context.Context, s *stageState, lane, version 
 		return time.Time{}, err
 	}
 	deployed := deployedSince(said, laneContext(s.spec.Name, lane), since)
-	if isDeployed != deployed.IsZero() || !m.mayWrite() {
+	if isDeployed != deployed.IsZero() || !m.mayWrite(ctx) {
 		return deployed, nil
 	}
 	want := deployingStatus

@@ -33,7 +33,7 @@ func decideLine(ctx context.Context, m *Promoter, all []*stageState, h promote.L
 			return
 		}
 		var v gate.Verdict
-		err := m.runIsolated("ask the gates", s, func() (err error) { v, err = m.evaluateGates(ctx, s, to, lane); return err })
+		err := m.runIsolated(ctx, "ask the gates", s, func(ctx context.Context) (err error) { v, err = m.evaluateGates(ctx, s, to, lane); return err })
 		if err != nil {
 			s.recordError(err)
 			v = gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "it cannot be found out: " + err.Error()}

@@ -16,7 +16,7 @@ import (
 // environments after them need it.
 func (m *Promoter) loadEarlierProofs(ctx context.Context, all []*stageState, h promote.Line) {
 	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *stageState) {
-		err := m.runIsolated("look at the past", s, func() error {
+		err := m.runIsolated(ctx, "look at the past", s, func(ctx context.Context) error {
 			for _, commit := range m.proofCandidates(all, s, h) {
 				proven, err := m.wasProven(ctx, s, commit, h)
 				if err != nil {

@@ -249,7 +249,6 @@ func dropSilent(reports []rollout.Report, since time.Time) (kept []rollout.Repor
 	return slices.DeleteFunc(reports, func(r rollout.Report) bool { return latest[r.Source].Before(since) }), silent
 }
 
-// judgedCommit is a commit that clusters of a type report.
 type judgedCommit struct{ commit, clusterType string }
 
 // judgement is what a report of a commit means for an output: whether the commit is of its
@@ -438,9 +437,11 @@ const maxAnswers = 1000
 
 func (m *Promoter) runWorkflow(ctx context.Context, need gate.Need, f gate.Facts) (gate.Answer, error) {
 	remote := m.options.Remotes.ControlPlane()
-	if remote == nil || !m.mayWrite() {
+	if remote == nil || !isWriting(m) {
 		return gate.Answer{Reason: "writing is off"}, nil
 	}
+	ctx, leave := m.options.Enter(ctx, "") // environments may wait for the same run
+	defer leave()
 	found, err := remote.Forge()
 	if err != nil {
 		return gate.Answer{}, err

@@ -121,7 +121,7 @@ func (m *Promoter) decideLanes(ctx context.Context, policy Policy, all []*stageS
 			}
 		}
 		if fails {
-			err := m.runIsolated("look at the lanes", s, func() error { return e.judgeLanes(ctx, s) })
+			err := m.runIsolated(ctx, "look at the lanes", s, func(ctx context.Context) error { return e.judgeLanes(ctx, s) })
 			if err != nil {
 				s.recordError(err)
 			}
@@ -133,7 +133,7 @@ func (m *Promoter) decideLanes(ctx context.Context, policy Policy, all []*stageS
 		if d.State == promote.Promotes && held == "" {
 			continue
 		}
-		err := m.runIsolated("decide about the lanes", s, func() (err error) {
+		err := m.runIsolated(ctx, "decide about the lanes", s, func(ctx context.Context) (err error) {
 			s.laneReport, err = e.decide(ctx, s, e.evaluateGates(ctx, s))
 			return err
 		})

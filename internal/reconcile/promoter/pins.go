@@ -46,7 +46,7 @@ func decideReleases(ctx context.Context, m *Promoter, policy Policy, stages []*s
 		}
 	}
 	parallel.Each(m.options.Settings.Parallel, l.stages, func(i int, s *stageState) {
-		if err := m.runIsolated("look at the release", s, func() error { return evaluateRelease(ctx, m, policy, stages, i, s) }); err != nil {
+		if err := m.runIsolated(ctx, "look at the release", s, func(ctx context.Context) error { return evaluateRelease(ctx, m, policy, stages, i, s) }); err != nil {
 			s.stopUnknown(err)
 		}
 	})
@@ -367,7 +367,7 @@ func (e *Environment) hasVersions(r model.Release, pins []*model.Pin) bool {
 
 // applyReleases writes the releases that environments get: one commit for all lanes of an environment.
 func applyReleases(ctx context.Context, m *Promoter, policy Policy, stages []*stageState, lines []*releaseLine) error {
-	if !m.mayWrite() {
+	if !isWriting(m) {
 		return nil
 	}
 	var moving []*stageState
@@ -396,7 +396,7 @@ func applyReleases(ctx context.Context, m *Promoter, policy Policy, stages []*st
 		if len(parts) == 0 {
 			continue
 		}
-		if err := m.runIsolated("promote releases", of, func() error { return writePins(ctx, m, parts, decided) }); err != nil {
+		if err := m.runIsolated(ctx, "promote releases", of, func(ctx context.Context) error { return writePins(ctx, m, parts, decided) }); err != nil {
 			for _, s := range parts {
 				s.recordError(err)
 			}
@@ -406,6 +406,9 @@ func applyReleases(ctx context.Context, m *Promoter, policy Policy, stages []*st
 }
 
 func writePins(ctx context.Context, m *Promoter, parts []*stageState, decisions []promote.Decision) error {
+	if !m.mayWrite(ctx) {
+		return nil
+	}
 	s := parts[0]
 	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	edit := publish.Edit{Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{}, When: m.readClock()}

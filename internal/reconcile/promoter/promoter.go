@@ -10,6 +10,7 @@
 package promoter
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/render/output"
@@ -47,6 +49,9 @@ type Options struct {
 	Keys sign.Keys
 	// BeforeEffect is called before each side effect.
 	BeforeEffect func(what string)
+	// Enter begins work for an environment, or for all with "", in the share that it belongs to; nil where there are no
+	// other replicas. The result ends it.
+	Enter func(ctx context.Context, environment string) (context.Context, func())
 	// OnPromoted is called with the normalized URL of an environment's repository after a promotion
 	// there.
 	OnPromoted func(repo string)
@@ -89,7 +94,6 @@ type Promoter struct {
 	outputLines map[outputLocation]outputLine
 }
 
-// statusRead returns the statuses of a commit, which it reads once.
 type statusRead func() ([]gate.CommitStatus, error)
 
 // memory is what earlier rounds have found of an environment. One goroutine at a time works on an
@@ -120,13 +124,18 @@ type memory struct {
 
 // New returns a Promoter.
 func New(o Options) *Promoter {
+	if o.Enter == nil {
+		o.Enter = func(ctx context.Context, _ string) (context.Context, func()) { return ctx, func() {} }
+	}
 	return &Promoter{
 		options: o, memories: map[string]*memory{}, answers: map[string]gate.Answer{}, logins: map[string]string{}, statuses: map[outputLocation]statusRead{},
 		outputLines: map[outputLocation]outputLine{},
 	}
 }
 
-func (m *Promoter) mayWrite() bool { return m.options.Settings.Write && !m.simulates }
+func (m *Promoter) mayWrite(ctx context.Context) bool { return isWriting(m) && shares.MayWrite(ctx) }
+
+func isWriting(m *Promoter) bool { return m.options.Settings.Write && !m.simulates }
 
 func (m *Promoter) memoryOf(environment string) *memory {
 	m.mu.Lock()

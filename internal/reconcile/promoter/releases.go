@@ -268,7 +268,7 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 		}
 		problems.Warnf(f.Pos, f.Subject(), hint, "branch %s was rewritten: it no longer contains %s, so that no release is made of it", f.Registration.Workload.Branch, last.Versions[name].Version)
 	}
-	if next == nil || !m.mayWrite() {
+	if next == nil || !m.mayWrite(ctx) {
 		return false, problems, nil
 	}
 	err = writeRelease(ctx, m, l, *next, last, when)

@@ -73,7 +73,7 @@ func (m *Promoter) ReportPast(ctx context.Context, src *source.Source, at time.T
 	var has []string
 	for _, spec := range chain.Stages {
 		s := &stageState{spec: spec, base: base, memory: &memory{}}
-		if err := then.runIsolated("read the branch", s, func() error { return then.readBranch(ctx, s) }); err != nil {
+		if err := then.runIsolated(ctx, "read the branch", s, func(ctx context.Context) error { return then.readBranch(ctx, s) }); err != nil {
 			s.stage.StoppedReason = err.Error()
 		}
 		if s.stage.Commit == "" { // an environment that comes first need not have a record

@@ -63,7 +63,6 @@ func (m *Promoter) RunRound(ctx context.Context, policy Policy, environments map
 	return found.promoted
 }
 
-// chainState is what a round has found of the chain of promotions.
 type chainState struct {
 	problems  problem.List // of the order of promotion and of its gates
 	stages    []*stageState
@@ -173,7 +172,7 @@ func (m *Promoter) observeStages(ctx context.Context, base source.Base, stages [
 		}
 	}
 	parallel.Each(m.options.Settings.Parallel, stages, func(_ int, s *stageState) {
-		if err := m.runIsolated("look at the commit", s, func() error { return m.evaluateStage(ctx, s, history) }); err != nil {
+		if err := m.runIsolated(ctx, "look at the commit", s, func(ctx context.Context) error { return m.evaluateStage(ctx, s, history) }); err != nil {
 			s.stopUnknown(err)
 		}
 	})
@@ -182,8 +181,10 @@ func (m *Promoter) observeStages(ctx context.Context, base source.Base, stages [
 }
 
 // runIsolated runs work for one environment, so that a panic in it is that environment's error.
-func (m *Promoter) runIsolated(work string, s *stageState, do func() error) error {
-	return m.options.Barrier.Run(work, s.spec.Name, do)
+func (m *Promoter) runIsolated(ctx context.Context, work string, s *stageState, do func(context.Context) error) error {
+	ctx, leave := m.options.Enter(ctx, s.spec.Name)
+	defer leave()
+	return m.options.Barrier.Run(work, s.spec.Name, func() error { return do(ctx) })
 }
 
 // newStages returns the states of a chain's stages, in which nothing is known yet, and the sorted
@@ -213,7 +214,7 @@ func (m *Promoter) newStages(policy Policy) ([]*stageState, problem.List) {
 func (m *Promoter) readBranches(ctx context.Context, base source.Base, all []*stageState) (promote.Line, error) {
 	var wanted []string
 	for _, s := range all {
-		if err := m.runIsolated("read the branch", s, func() error { return m.readBranch(ctx, s) }); err != nil {
+		if err := m.runIsolated(ctx, "read the branch", s, func(ctx context.Context) error { return m.readBranch(ctx, s) }); err != nil {
 			s.recordError(err)
 			s.stage.StoppedReason = "its branch cannot be read: " + err.Error()
 			continue

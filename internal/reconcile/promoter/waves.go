@@ -196,7 +196,7 @@ func WaveDecisionFile(folder, name string) string {
 
 func rejectAdvance(ctx context.Context, m *Promoter, s *stageState) error {
 	remote := m.options.Remotes.RemoteOf(s.branch.URL)
-	if remote == nil || !m.options.Settings.Write {
+	if remote == nil || !m.mayWrite(ctx) {
 		return nil
 	}
 	d := model.WaveDecision{Object: model.Object{Name: "reject-" + s.rejected}, Action: model.RejectAdvance, Advance: s.rejected, Reason: s.stage.Proof.Reason}
@@ -385,7 +385,7 @@ func readWaveStatuses(ctx context.Context, m *Promoter, s *stageState, f *gate.F
 
 // reportWave records for other processes whether a proof passed, and since when clusters run a wave.
 func reportWave(ctx context.Context, m *Promoter, s *stageState, commit, context string, said []gate.CommitStatus, status gate.Status, isDeployed, soaks bool) error {
-	if !m.mayWrite() || s.err != nil {
+	if !m.mayWrite(ctx) || s.err != nil {
 		return nil
 	}
 	var wanted []forge.Status

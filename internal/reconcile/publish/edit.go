@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
 )
 
 // Edit changes files or whole folders of a branch that people also edit.
@@ -167,6 +168,8 @@ func (e Edit) findKept(o Options, ours string) (string, error) {
 	}
 	return head, nil
 }
+
+func (o Options) writes(ctx context.Context) bool { return o.Write && shares.MayWrite(ctx) }
 
 // Announce calls BeforeEffect.
 func (o Options) Announce(what string) {

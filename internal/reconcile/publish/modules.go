@@ -19,7 +19,7 @@ const trailerModules = "Fairlead-Modules"
 // has its predecessor and the changed pins as parents. Its tree has all root modules, which shows
 // the reachable pins.
 func (w *attempt) publishModules(ctx context.Context) error {
-	if w.p.Modules == nil || len(w.p.Modules.Pins) == 0 || !w.options.Write {
+	if w.p.Modules == nil || len(w.p.Modules.Pins) == 0 || !w.options.writes(ctx) {
 		return nil
 	}
 	branch := w.p.Modules.Branch

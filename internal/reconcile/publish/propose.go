@@ -17,7 +17,7 @@ func (w *attempt) newResult(s State, reason string) Result {
 func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 	done := w.newResult(InSync, "")
 	head, err := w.repo.FindBranch(w.ours)
-	if err != nil || head == "" || !w.options.Write {
+	if err != nil || head == "" || !w.options.writes(ctx) {
 		return done, err
 	}
 	whose, err := w.outputOwnership().ownerOf(head)
@@ -99,7 +99,7 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	if whose == ownerForeign {
 		return w.newResult(Foreign, fmt.Sprintf("the branch %s is not ours: none of its commits has our trailers; rename it", w.ours)), nil
 	}
-	if !w.options.Write {
+	if !w.options.writes(ctx) {
 		return w.reportDryRun(ctx, id), nil
 	}
 	if err := w.witnessHead(head, whose); err != nil {

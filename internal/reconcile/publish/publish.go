@@ -317,7 +317,7 @@ func (w *attempt) findTarget(ctx context.Context) (err error) {
 		return newBlocked(fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
 			shellWord(repo), tree.EmptyID, shellWord(heads+w.p.Branch)), "%s has no branch %s", repo, w.p.Branch)
 	}
-	if !w.options.Write { // all of it would be new
+	if !w.options.writes(ctx) { // all of it would be new
 		return nil
 	}
 	if err := errors.Join(w.checkName(w.p.Branch), w.checkSpelling()); err != nil {

@@ -65,6 +65,7 @@ func (m *Remote) Forge() (forge.Forge, error) {
 			m.set.options.Metrics.RecordForgeCall(kind, op, took, err != nil)
 		},
 		OnRemaining: m.set.options.Metrics.SetRateLimitRemaining,
+		BeforeWrite: m.set.options.BeforeWrite,
 	}, func() forge.Forge { return forge.NewPlain(m.Remote, m.set.options.Author, m.set.options.Now) })
 	if err == nil {
 		m.forge = made

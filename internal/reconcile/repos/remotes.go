@@ -37,6 +37,8 @@ type Options struct {
 	Now          func() time.Time
 	Random       func() float64 // in [0, 1), for jitter
 	BeforeEffect func(what string)
+	// BeforeWrite refuses writing by an error; nil refuses nothing.
+	BeforeWrite func(context.Context) error
 	// Barrier limits a panic to the remote being read.
 	Barrier panics.Barrier
 }
@@ -245,7 +247,7 @@ func (r *Set) remoteOptions(place string) (git.RemoteOptions, error) {
 	guard, err := access.GuardLocation(r.options.Settings, place)
 	return git.RemoteOptions{
 		Guard: guard, IsTrusted: r.options.Settings.NamesRepository, Timeout: r.options.Settings.Timeout,
-		Credentials: r.keys.GitCredentials(place), NarrowPoll: true, Partial: true, NewContext: r.within,
+		Credentials: r.keys.GitCredentials(place), NarrowPoll: true, Partial: true, NewContext: r.within, BeforePush: r.options.BeforeWrite,
 		OnFilter: func(filter string) {
 			r.options.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
 		},

@@ -34,7 +34,6 @@ type Desk struct {
 	asked   map[question]*asked // what is asked only for policies that need it
 }
 
-// question is a policy of an environment.
 type question struct{ environment, policy string }
 
 // silence is since when a scheduler has not answered.
@@ -44,7 +43,6 @@ type silence struct {
 	err         error
 }
 
-// asked is what was asked for a policy last.
 type asked struct {
 	question string // its digest
 	unfit    string // the places that were lost then

@@ -63,7 +63,6 @@ func (r *reading) readLayers(ctx context.Context) error {
 	return r.readTemplates(ctx)
 }
 
-// reading is one call of ReadAt.
 type reading struct {
 	source       *Source
 	env          string

@@ -230,7 +230,6 @@ func (s *Source) Forget() {
 	s.options.Parser.Forget()
 }
 
-// loadOnce returns what was read before, or reads it. An error is not kept.
 func loadOnce[T any](mu *sync.Mutex, known **T, read func() (*T, error)) (*T, error) {
 	mu.Lock()
 	before := *known

@@ -131,7 +131,6 @@ func PhaseWord(p ledger.Phase) string {
 	return p.String()
 }
 
-// plurals has the statuses with a different plural form.
 var plurals = map[string]string{Waits: "wait for approval", Differs: "plans differ"}
 
 // SummarizeStatuses summarizes the statuses of a stack's components; "" means not reported.

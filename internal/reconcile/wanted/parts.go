@@ -47,7 +47,6 @@ type objectRef struct {
 	Name      string `yaml:"name"`
 }
 
-// sourceRef is what a source of Flux follows.
 type sourceRef struct {
 	Branch string `yaml:"branch"`
 	Tag    string `yaml:"tag"`

@@ -138,7 +138,6 @@ func (t *translator) parseImage(line int, written string) image {
 	return i
 }
 
-// scaled are the kinds with replicas in kustomize.
 const scaled = "Deployment|ReplicaSet|ReplicationController|StatefulSet"
 
 func (t *translator) setPatches(k *kustomizeSource, spec *kustomizationSpec) {

@@ -124,7 +124,6 @@ func (t *translator) addGitRepository(p part, ignore string) kubeobject.Referenc
 	return kubeobject.Reference{Kind: "GitRepository", Name: p.name}
 }
 
-// chartMedia is the layer type of a chart.
 const chartMedia = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
 func (t *translator) addArtifact(p part, isChart bool) kubeobject.Reference {

@@ -180,7 +180,6 @@ func newHetznerMachine(_ *capiCluster, p *claudie.DynamicPool, _ bool) fields {
 	return fields{"type": p.ServerType, "imageName": p.Image}
 }
 
-// openStackCloud is the name of the cloud in clouds.yaml.
 const openStackCloud = "openstack"
 
 func newOpenStackCluster(c *capiCluster) fields {

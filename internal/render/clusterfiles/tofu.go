@@ -39,7 +39,6 @@ const (
 	clusterLabel  = model.OwnGroup + "/cluster"
 )
 
-// driftInterval is the interval of drift detection.
 const driftInterval = 30 * time.Minute
 
 func (r *renderer) checkTofu(m *clusters.Manifest) {

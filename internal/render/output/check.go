@@ -17,7 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// assignment has indexes of a cluster type and a target.
 type assignment struct{ clusterType, target int }
 
 // findings collects problems from all workers. A problem of many assignments is

@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// targetSet is a set of targets on one or more cluster types, with their dependencies.
 type targetSet struct {
 	members members
 	order   []int            // targets, in the order of the members
@@ -22,7 +21,6 @@ type targetSet struct {
 	cycles  [][]int // circles of targets, in order
 }
 
-// missingDependency is a dependency that is not on the same cluster type.
 type missingDependency struct {
 	target     int
 	dependency model.Dependency

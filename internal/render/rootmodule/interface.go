@@ -190,7 +190,6 @@ type moduleVariable struct {
 	hasDefault bool
 }
 
-// moduleInterface is what a module is given, and what it returns.
 type moduleInterface struct {
 	variables map[string]moduleVariable
 	outputs   map[string]bool // whether each is marked as sensitive

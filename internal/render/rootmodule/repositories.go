@@ -66,7 +66,6 @@ func ListRepositories(m *model.Model, more ...Repository) []Repository {
 	return all.sorted()
 }
 
-// repositoryList collects repositories.
 type repositoryList struct{ byName map[string]*Repository }
 
 func (l repositoryList) addComponent(m *model.Model, c *stack.Component) {

@@ -222,7 +222,6 @@ func terraformNeeds(c *stack.Component) []*stack.Component {
 	return all
 }
 
-// readState is a state that a root module reads, by its name there.
 type readState struct {
 	name string
 	of   *stack.Component

@@ -29,7 +29,6 @@ var (
 	publicName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
 )
 
-// publicModules is where the modules are that a source "aws" is short for.
 const publicModules = "https://github.com/terraform-aws-modules/terraform-aws-%s.git"
 
 // exactVersion matches one version, and no range of them.

@@ -99,7 +99,6 @@ type valuesFrom struct {
 	ValuesKey string `yaml:"valuesKey"`
 }
 
-// role and roleBinding have no spec.
 type role struct {
 	APIVersion string              `yaml:"apiVersion"`
 	Kind       string              `yaml:"kind"`

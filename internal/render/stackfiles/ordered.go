@@ -71,7 +71,6 @@ func RenderOrderedList(files []string) ([]byte, error) {
 	return yamldoc.Encode(kubeobject.NewKustomization(files))
 }
 
-// sourcedSpec is what is read of an object that has a source, and of a source.
 type sourcedSpec struct {
 	Spec struct {
 		SourceRef kubeobject.Reference `yaml:"sourceRef"`

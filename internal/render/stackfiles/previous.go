@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// renderedStack is a stack as the output has it.
 type renderedStack struct {
 	Deleted
 	output     tree.Tree // that has it
@@ -22,7 +21,6 @@ type renderedStack struct {
 	components []*renderedComponent // sorted by name
 }
 
-// renderedComponent is a component as the output has it.
 type renderedComponent struct {
 	name          string
 	kustomization *kubeobject.Object[kustomizationSpec]

@@ -58,7 +58,6 @@ func findUse(k *keeper, s *renderedStack) string {
 	return use
 }
 
-// findReaders returns what reads a component in an output and is not reported as destroyed.
 func findReaders(k *keeper, output tree.Tree, component string) (readers []string, err error) {
 	err = visitComponents(output, func(s *renderedStack, c *renderedComponent) {
 		if err != nil || !slices.Contains(c.reads(), component) {

@@ -20,7 +20,6 @@ import (
 // InputsAnnotation is on a Terraform object, with the digest of all that its plan is made from.
 const InputsAnnotation = tfobject.InputsAnnotation
 
-// terraformFile is the file of a component with its Terraform object.
 const terraformFile = "terraform.yaml"
 
 // pruneAnnotation set to "disabled" keeps an object that Flux would remove. Flux reads it from the object

@@ -122,7 +122,6 @@ func (s Source) describeCredential(c status.Credential) Credential {
 	return shown
 }
 
-// noneLeft is the state of a limit of which no request is left.
 var noneLeft = State{Bad, "none left"}
 
 // findLimitState returns whether enough of a limit is left. Of one that has begun anew since it was told, that is

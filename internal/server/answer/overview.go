@@ -125,7 +125,6 @@ func (s Source) isNeed(e Environment, stage status.Stage, tone Tone) bool {
 	return !isUrgent && (report.IsForPerson() || waitsForApproval(stage))
 }
 
-// failing is the state of what is not an environment.
 var failing = State{Bad, "fails"}
 
 // needState returns the state that is shown with what an environment needs: its own, or that it waits.

@@ -58,7 +58,6 @@ func (s Source) newRemoved(e status.Environment, clusterType, target string) ass
 	return a
 }
 
-// findRemoval returns an assignment that a proposed change of an environment removes, and whether there is one.
 func (s Source) findRemoval(environment, clusterType, target string) (assignment, bool) {
 	e, _ := s.Snapshot.FindEnvironment(environment)
 	for _, t := range listTouched(e) {

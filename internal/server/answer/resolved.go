@@ -59,7 +59,6 @@ type sighting struct {
 	problem     problem.Problem
 }
 
-// resolvedTogether are the problems of one resolution.
 type resolvedTogether struct {
 	with   *status.Input
 	found  []environmentProblems

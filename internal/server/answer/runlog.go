@@ -65,7 +65,6 @@ func (s Source) ListReported(name string) map[StackObject][]ledger.Object {
 	return all
 }
 
-// statedSpan is a span with the status of its component meanwhile.
 type statedSpan struct {
 	StackSpan
 	word string

@@ -155,7 +155,12 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	store, m, logger := &status.Store{}, metrics.New(o.Version), NewLogger(o.Settings.Log, o.Log)
 	keys := observe.NewKeyRing(o.Settings.LedgerSecrets)
-	loop, reports, plans, err := newLoop(ctx, o, fetch.ShortPatience, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys})
+	var started atomic.Pointer[loop.Loop]
+	replica, err := newReplica(o, m, logger, &started)
+	if err != nil {
+		return err
+	}
+	loop, reports, plans, err := newLoop(ctx, o, fetch.ShortPatience, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys, Replica: replica})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -164,6 +169,11 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	defer closeReports(reports, logger)
 	defer loop.Close()
+	started.Store(loop)
+	wake := func(repo string) {
+		loop.Wake(repo)
+		replica.Wake(repo)
+	}
 	var listener net.Listener
 	if o.Settings.Listen != "" {
 		listener, err = net.Listen("tcp", o.Settings.Listen)
@@ -178,11 +188,29 @@ func Serve(ctx context.Context, o Options) error {
 	if !o.Settings.Write {
 		logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
 	}
-	hooks := webhook.New(webhook.Options{
+	hooks := newWebhooks(ctx, o, m, logger, loop, reports, plans, keys, wake)
+	people, err := newPeople(o, store, m, logger, func() { wake("") })
+	if err != nil {
+		return err
+	}
+	window := web.CheckHost(o.Settings.WebHosts(), web.New(web.Options{
+		People: people,
+		Store:  store, Metrics: m, Version: o.Version, URL: o.Settings.Web.URL, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
+		Wake: func() { wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, ExplainLanes: loop.ExplainLanes, Explain: explainQuery(loop), Past: newPast(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
+		Fleet: newFleetView(o, reports), Reports: newAgentReports(o.Settings, reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
+	}))
+	check := func(ctx context.Context) { runChecks(ctx, o, loop.Keyring(), reports, store, logger) }
+	keepPlans := func(ctx context.Context) { plans.run(ctx, loop.WakeWithoutPoll) }
+	defer runReplica(ctx, replica)()
+	return runUntilDone(ctx, loop, reports, store, o, listener, window, check, keepPlans)
+}
+
+func newWebhooks(ctx context.Context, o Options, m *metrics.Metrics, logger *slog.Logger, loop *loop.Loop, reports *recorder.Recorder, plans *sentPlans, keys *observe.KeyRing, wake func(repo string)) http.Handler {
+	return webhook.New(webhook.Options{
 		Secrets: o.Settings.WebhookSecrets, Known: loop.KnowsRepository, Now: o.Now, Observe: m.RecordWebhook,
 		Wake: func(e webhook.Event) {
 			if e.Kind != webhook.Report {
-				loop.Wake(e.Repo)
+				wake(e.Repo)
 			}
 		},
 		ClusterKeys: keys.FindKeys, Refuse: reports.RefuseKey,
@@ -202,19 +230,6 @@ func Serve(ctx context.Context, o Options) error {
 			return news, nil
 		},
 	})
-	people, err := newPeople(o, store, m, logger, func() { loop.Wake("") })
-	if err != nil {
-		return err
-	}
-	window := web.CheckHost(o.Settings.WebHosts(), web.New(web.Options{
-		People: people,
-		Store:  store, Metrics: m, Version: o.Version, URL: o.Settings.Web.URL, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
-		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, ExplainLanes: loop.ExplainLanes, Explain: explainQuery(loop), Past: newPast(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
-		Fleet: newFleetView(o, reports), Reports: newAgentReports(o.Settings, reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
-	}))
-	check := func(ctx context.Context) { runChecks(ctx, o, loop.Keyring(), reports, store, logger) }
-	keepPlans := func(ctx context.Context) { plans.run(ctx, loop.WakeWithoutPoll) }
-	return runUntilDone(ctx, loop, reports, store, o, listener, window, check, keepPlans)
 }
 
 func explainQuery(l *loop.Loop) func(ctx context.Context, environment, query string) (explain.Document, error) {

@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
+	"github.com/fairlead-io/fairlead/internal/testkit/pgtest"
 )
 
 const (
@@ -44,11 +45,16 @@ func newGitea(t *testing.T) (s *giteatest.Server, cp, out string) {
 	return s, cp, out
 }
 
+// giteaTests are the tests of this package with a Gitea.
+type giteaTests struct{ m *testing.M }
+
+func (g giteaTests) Run() int { return giteatest.Run(g.m) }
+
 func TestMain(m *testing.M) {
 	if os.Getenv(lifeSettings) != "" {
 		os.Exit(runLife())
 	}
-	code := giteatest.Run(m)
+	code := pgtest.Run(giteaTests{m})
 	if builtIn != "" {
 		_ = os.RemoveAll(builtIn) // a file that stays there is no failure
 	}

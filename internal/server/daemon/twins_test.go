@@ -124,6 +124,7 @@ type twins struct {
 	*testing.T
 	host
 	binary, dir string
+	more        string // settings
 	plane, look string // clones: of the control plane, and of the GitOps repository
 	daemons     [2]*twin
 }
@@ -290,7 +291,7 @@ log: {level: debug, format: json}
 schedule: {interval: 1s}
 forges: [{host: %q, kind: %s%s}]
 remotes: [{url: %q, token: {env: %s}}]
-`, s.server+"/"+s.cp+".git", filepath.Join(s.dir, fmt.Sprintf("data%d", number)), strings.TrimPrefix(s.server, "http://"), s.kind, api, s.server+"/", twinToken), 0o600))
+%s`, s.server+"/"+s.cp+".git", filepath.Join(s.dir, fmt.Sprintf("data%d", number)), strings.TrimPrefix(s.server, "http://"), s.kind, api, s.server+"/", twinToken, s.more), 0o600))
 	d := &twin{command: exec.Command(s.binary, "serve", "--config", settings), cycles: make(chan struct{}, 10000), read: make(chan struct{})}
 	d.command.Env = append(os.Environ(), twinToken+"="+s.token)
 	stderr, err := d.command.StderrPipe()

@@ -11,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// progressDelay is the time before progress is shown.
 const progressDelay = time.Second
 
 const barWidth = 10

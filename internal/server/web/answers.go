@@ -18,7 +18,6 @@ import (
 //go:embed openapi.json
 var openAPI string
 
-// errorAnswer is every answer that is not what was asked for.
 type errorAnswer struct {
 	Error string `json:"error"`
 	Hint  string `json:"hint,omitempty"`

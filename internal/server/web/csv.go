@@ -13,7 +13,6 @@ import (
 // csvExtension is that of the paths of lists as tables for spreadsheets, and csvText their type.
 const csvExtension, csvText = ".csv", "text/csv; charset=utf-8"
 
-// assignedTable is the fleet as such a table.
 type assignedTable []answer.AssignmentPart
 
 func (s *site) serveCSV(w http.ResponseWriter, r *http.Request) {

@@ -233,7 +233,6 @@ func leverFields() []param {
 	}
 }
 
-// fleetParams describes the parameters of queries of the fleet.
 var fleetParams = map[string]string{
 	"environment": "The environment.", "with": "The environment to compare with.", "type": "Only this cluster type.", "cluster": "Only the cluster of this name.", "standing": "Only clusters with this status.",
 	"workload": "A deployment target, an object as Kind/namespace/name, or the last part of that.", "at": "A time, or a day: what was then.", "since": "Only since a time, or a day.",

@@ -63,7 +63,6 @@ func (r *pageRow) refuseParameter(src answer.Source, word string, query url.Valu
 	return r.refuseValue(src, r.filters[i], query)
 }
 
-// refuseValue returns that a parameter has not such a value, and whether that is so.
 func (r *pageRow) refuseValue(src answer.Source, p param, query url.Values) (found, bool) {
 	refuse := func(sentence, hint string) (found, bool) {
 		return failWith(http.StatusBadRequest, sentence, hint), true

@@ -19,7 +19,6 @@ import (
 // maxQuery bounds the text of a question.
 const maxQuery = 256
 
-// found is what there is at a path.
 type found struct {
 	answer any
 	// code is that of the answer.

@@ -22,7 +22,6 @@ import (
 // maxLeverBody bounds the body of a request for an action.
 const maxLeverBody = 64 << 10
 
-// leverBody is the body of a request for an action.
 type leverBody struct {
 	Environment string `json:"env,omitempty"`
 	// Environments, Name, From and To are of a freeze.

@@ -66,7 +66,6 @@ type (
 	finder func(ctx context.Context, src answer.Source, q request) found
 )
 
-// param is a parameter of a path or of a query.
 type param struct {
 	name, about string
 	values      []string // that it may have; nil for any

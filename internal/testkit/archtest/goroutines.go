@@ -12,6 +12,7 @@ var goroutineOwners = allowances{
 	"internal/base/parallel/parallel.go: Each":                  "environments, stages and repositories are worked on in parallel",
 	"internal/server/display/progress.go: Stream.StartProgress": "shows the time while a command waits, and is waited for when it is stopped",
 	"internal/agent/window.go: Agent.runWithWindow":             "health and metrics are answered while the agent runs",
+	"internal/server/daemon/replica.go: runReplica":             "renewals go on until the loop has ended, and leave waits for them",
 	"internal/server/daemon/daemon.go: runUntilDone":            "the window is open while the loop runs",
 	"internal/reconcile/loop/pullevents.go: Loop.beginRecall":   "after a start, forges are asked for the last pull requests beside the cycles, and the end of Run waits for that",
 	"internal/reconcile/fetch/fetch.go: Fetcher.startAll":       "sources are fetched beside the rounds, each for a minute at most, and Wait waits for that",

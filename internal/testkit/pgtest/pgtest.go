@@ -35,7 +35,7 @@ type left struct{ name, emptying string }
 const dropTables = "drop schema public cascade; create schema public"
 
 // Run runs the tests of a package that use databases, and returns what TestMain exits with.
-func Run(m *testing.M) int {
+func Run(m interface{ Run() int }) int {
 	common.Lock()
 	common.runs = true
 	common.Unlock()
