@@ -95,7 +95,7 @@ func (c chartObjects) add(t *testing.T, file, document string) {
 	types := map[string]any{
 		"ServiceAccount": &corev1.ServiceAccount{}, "ConfigMap": &corev1.ConfigMap{}, "Deployment": &appsv1.Deployment{}, "Service": &corev1.Service{},
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "Ingress": &networkingv1.Ingress{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
-		"PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "ClusterRole": &rbacv1.ClusterRole{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
+		"PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "Role": &rbacv1.Role{}, "RoleBinding": &rbacv1.RoleBinding{}, "ClusterRole": &rbacv1.ClusterRole{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
 		"ServiceMonitor": &map[string]any{}, "ExternalSecret": &map[string]any{},
 	}
 	into, known := types[head.Kind]
@@ -238,6 +238,25 @@ priorityClassName: high
 	}
 }
 
+const replicaSettings = "{ledger: {secret: {env: SECRET}, postgres: {url: {env: LEDGER}}}, replicas: {by: leases}}"
+
+// TestChartReplicas: several replicas may have their Leases, and do not stop at once.
+func TestChartReplicas(t *testing.T) {
+	got := renderChart(t, chart, "acme", "{replicas: 3, settings: "+replicaSettings+"}")
+	spec := got["Deployment"].(*appsv1.Deployment).Spec
+	equal(t, "the deployment", []any{spec.Replicas, spec.Strategy, spec.Template.Spec.AutomountServiceAccountToken},
+		`[3, {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 1}}, true]`)
+	equal(t, "the role", got["Role"].(*rbacv1.Role).Rules, `[{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "list", "create", "update", "delete"]}]`)
+	equal(t, "the binding", got["RoleBinding"].(*rbacv1.RoleBinding).Subjects[0].Name, `"acme-fairlead"`)
+	if got["PodDisruptionBudget"] == nil {
+		t.Error("there is no disruption budget")
+	}
+	locks := renderChart(t, chart, "acme", "{replicas: 3, settings: "+strings.Replace(replicaSettings, "leases", "postgres", 1)+"}")
+	if locks["Role"] != nil || *locks["Deployment"].(*appsv1.Deployment).Spec.Template.Spec.AutomountServiceAccountToken {
+		t.Error("replicas that meet in PostgreSQL have an account with rights")
+	}
+}
+
 // TestChartRollsSettings: other settings are another pod, the same ones are not.
 func TestChartRollsSettings(t *testing.T) {
 	checksum := func(values string) string {
@@ -251,7 +270,10 @@ func TestChartRollsSettings(t *testing.T) {
 // TestChartRefuses: values that would not work are refused before anything is installed.
 func TestChartRefuses(t *testing.T) {
 	for _, c := range []struct{ dir, values, want string }{
-		{chart, "replicas: 2", "replicas"},
+		{chart, "replicas: 0", "replicas"},
+		{chart, "replicas: 2", "settings.replicas"},
+		{chart, "{replicas: 2, settings: {replicas: {by: leases}}}", "settings.ledger.postgres"},
+		{chart, "{replicas: 2, persistence: {enabled: true}, settings: " + replicaSettings + "}", "persistence"},
 		{chart, "settings: {controlPlain: {repo: x}}", "controlPlain"},
 		{chart, "settings: {listen: \":8081\"}", "settings.listen"},
 		{chart, "settings: {dataDir: /data}", "settings.dataDir"},

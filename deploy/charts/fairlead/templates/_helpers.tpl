@@ -33,6 +33,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end -}}
 {{- end -}}
 
+{{- /* Whether replicas meet by Leases, for which they need their account. */ -}}
+{{- define "fairlead.hasLeases" -}}
+{{- $replicas := default dict .Values.settings.replicas -}}
+{{- if .Values.existingConfigMap -}}
+{{- gt (int .Values.replicas) 1 -}}
+{{- else -}}
+{{- eq "leases" (default "" $replicas.by) -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "fairlead.secret" -}}
 {{- default (include "fairlead.fullname" .) .Values.secret.name -}}
 {{- end -}}
@@ -50,6 +60,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end -}}
 {{- if ne "/var/lib/fairlead" (default "" $settings.dataDir) -}}
 {{- fail "settings.dataDir is not /var/lib/fairlead, where the volume is mounted" -}}
+{{- end -}}
+{{- if and (gt (int .Values.replicas) 1) (not $settings.replicas) -}}
+{{- fail "replicas is more than 1, and settings.replicas does not say how they share the environments: write settings.replicas.by: leases, and ledger.postgres" -}}
+{{- end -}}
+{{- if and $settings.replicas (not (dig "postgres" "url" "" (default dict $settings.ledger))) -}}
+{{- fail "settings.replicas needs settings.ledger.postgres, a ledger that all replicas see" -}}
+{{- end -}}
+{{- if and (gt (int .Values.replicas) 1) .Values.persistence.enabled -}}
+{{- fail "persistence.enabled is for one replica: each has a data folder of its own" -}}
 {{- end -}}
 {{- if .Values.ingress.enabled -}}
 {{- $_ := set $settings "hosts" (concat (default list $settings.hosts) .Values.ingress.hosts | uniq) -}}
