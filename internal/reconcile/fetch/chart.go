@@ -123,15 +123,25 @@ func (f *Fetcher) get(ctx context.Context, at *url.URL, limit int64, read func(i
 	return err
 }
 
-// hopTransport decides for each redirect whether its address is guarded.
+// hopTransport decides for each redirect whether its address is guarded, and bounds answers.
 type hopTransport struct{ f *Fetcher }
 
 // RoundTrip sends a request.
 func (t hopTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := http.DefaultTransport
 	if t.f.isGuarded(r.URL.String()) {
-		return protocol.GuardedTransport().RoundTrip(r)
+		next = protocol.GuardedTransport()
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	answer, err := next.RoundTrip(r)
+	if err == nil {
+		answer.Body = limitedBody{io.LimitReader(answer.Body, maxIndex+1), answer.Body}
+	}
+	return answer, err
+}
+
+type limitedBody struct {
+	io.Reader
+	io.Closer
 }
 
 type indexEntry struct {
