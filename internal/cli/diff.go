@@ -30,6 +30,7 @@ type diffCommand struct {
 	unified bool
 	context uint
 	stacks  bool // only what differs between the stacks of two environments
+	inside  bool // look into sources that move
 	// worktree is the revision of the work tree; "" without --worktree.
 	worktree string
 	across   acrossCheck // of B; without an input until used
@@ -55,6 +56,9 @@ versions, variables and what each environment sets itself.
 Of stacks, B is what becomes of A: one that has no file any more is torn down, and one that a
 problem stops stays as it is. A revision does not tell what clusters have, such as a stack that
 is being destroyed. To compare with that, name a checkout of the GitOps repository as A.
+
+With --inside it fetches what sources hold that move, such as a commit or a version of a chart, and
+says which objects they add, change and remove. Without, it sends no requests to them.
 
 With --worktree B is the work tree here, and A what is checked out, or the revision that
 is named.
@@ -97,6 +101,7 @@ differ.`,
 	c.Flags().BoolVarP(&d.unified, "unified", "u", false, "also print the changes line by line")
 	c.Flags().UintVar(&d.context, "context", 3, "`lines` around each change of --unified")
 	c.Flags().BoolVar(&d.stacks, "stacks", false, "of two environments, only what differs between their stacks")
+	c.Flags().BoolVar(&d.inside, "inside", false, "fetch what sources hold that move: commits, charts and artifacts")
 	d.app.addOutputFlag(c, "github")
 	d.input.addInputFlags(c)
 	return c
@@ -220,7 +225,14 @@ func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]sid
 	if result.Problems.StopsEnvironment() {
 		return result, nil
 	}
-	report := impact.Compare(both[0].Tree, both[1].Tree, impact.Options{Workload: model.WorkloadOf(modelsOf(both)...), Chosen: model.ChosenIn(modelsOf(both)...)})
+	opt := impact.Options{Workload: model.WorkloadOf(modelsOf(both)...), Chosen: model.ChosenIn(modelsOf(both)...)}
+	if d.inside {
+		opt.Contents, err = d.input.findContents(ctx, both[0].Tree, both[1].Tree)
+		if err != nil {
+			return result, err
+		}
+	}
+	report := impact.Compare(both[0].Tree, both[1].Tree, opt)
 	result.Report = &report
 	if d.unified {
 		result.Unified = d.unifiedText(both[0].Tree, both[1].Tree)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/cli"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fetch"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 )
@@ -26,6 +27,9 @@ import (
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == fetch.BuilderArgument {
+		os.Exit(cli.RunProcess())
+	}
 	testscript.Main(m, map[string]func(){"fairlead": func() {
 		os.Exit(cli.RunProcess())
 	}})

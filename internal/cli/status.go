@@ -101,7 +101,6 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 	}
 }
 
-// printChain returns problems as an error, since they stop all promotions.
 func (cc *commandContext) printChain(chain status.Chain) error {
 	l := newListing(plaintext.NewChainTable(chain, cc.now()), chain)
 	l.below += cc.commandNote(l.namesCommands())

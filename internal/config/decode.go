@@ -219,7 +219,6 @@ func (r *reader) decodeDuration(n *yaml.Node, v reflect.Value, path string) {
 // joinPath redacts the key: it may be a URL with a password.
 func joinPath(path, key string) string { return yamldoc.JoinPath(path, giturl.Redact(key)) }
 
-// describeNode knows that YAML decodes a large integer as a float.
 func describeNode(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" {
 		return "a number with decimals or too large"

@@ -59,7 +59,6 @@ const weighName = "fairleadWeigh"
 // comparisons are the functions of text/template that read whole arguments.
 var comparisons = []string{"eq", "ne", "lt", "le", "gt", "ge", "index"}
 
-// weighPipe rewrites a pipeline to count the texts that it compares.
 func weighPipe(p *parse.PipeNode) {
 	if p == nil {
 		return

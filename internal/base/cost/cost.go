@@ -91,7 +91,6 @@ func parseAmount(written string) (int64, bool) {
 	return n, err == nil
 }
 
-// formatAmount returns millionths as a decimal with two digits or more.
 func formatAmount(n int64) string {
 	sign := ""
 	if n < 0 {

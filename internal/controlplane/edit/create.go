@@ -132,7 +132,6 @@ func textNode(text string) *yaml.Node {
 	return &n
 }
 
-// setPath sets a value of an object that is being made.
 func setPath(root *yaml.Node, path yamldoc.Path, value *yaml.Node) {
 	for _, key := range path[:len(path)-1] {
 		_, below := yamldoc.FindPair(root, key)

@@ -110,7 +110,6 @@ func (r *reader) readMetadata(n *yaml.Node, kind string, meta metadataSpec, d *d
 
 var ownAnnotations = []string{DependsOnAnnotation, EngineAnnotation, ExpansionsAnnotation, OrderedAnnotation}
 
-// annotationsOf returns the annotations that Fairlead reads on objects of a kind.
 func annotationsOf(kind string, foreign bool) []string {
 	switch kind {
 	case "GitOpsRepo":

@@ -152,7 +152,6 @@ const (
 	ObjectsFolder     = "objects/"
 )
 
-// planRemoval keeps the kubeconfig of a leaving cluster for now.
 func planRemoval(x *stateIndex, c *claudie.Cluster, leaves bool) []Step {
 	var steps []Step
 	add := func(kind Kind, reason ...Change) {

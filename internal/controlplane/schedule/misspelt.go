@@ -84,7 +84,6 @@ func WarnMisspelt(m *model.Model) (found problem.List) {
 	return found
 }
 
-// measuredNames returns what cluster types have a capacity of, and the names of their scores and taints.
 func measuredNames(m *model.Model) (resources, scores, taints map[string]bool) {
 	resources, scores, taints = map[string]bool{model.Assignments: true}, map[string]bool{}, map[string]bool{}
 	for _, measures := range m.Measures {

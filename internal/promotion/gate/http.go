@@ -158,7 +158,6 @@ func (g httpGate) evaluateAnswer(variables map[string]any, a Answer) Verdict {
 	}
 }
 
-// displayHost hides the path of the URL, which may be confidential.
 func (g httpGate) displayHost() string {
 	u, err := url.Parse(placeholder.ReplaceAllString(g.spec.URL, "x"))
 	if err != nil {

@@ -60,6 +60,9 @@ func (f *Fetcher) renderChart(ctx context.Context, s inside.Source, c chart.Char
 	if err != nil {
 		return inside.Built{Reason: inside.Failed}
 	}
+	if len(f.options.Builder) == 0 {
+		return inside.Built{Reason: inside.Unsupported}
+	}
 	ctx, cancel := context.WithTimeout(ctx, f.options.RenderTime)
 	defer cancel()
 	command := exec.CommandContext(ctx, f.options.Builder[0], f.options.Builder[1:]...)

@@ -7,8 +7,8 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -33,9 +33,9 @@ type Options struct {
 	Guard func(location string) (guarded bool, err error)
 	// Credentials are as those of [git.RemoteOptions]; nil for none.
 	Credentials func(url string) func(context.Context) (git.Credentials, error)
-	// Builder is the command that runs [RunBuilder].
+	// Builder is the command that runs [RunBuilder]; nil for this program.
 	Builder []string
-	// RenderTime bounds the rendering of a chart, and Patience the wait of a look.
+	// RenderTime bounds the rendering of a chart (default 20 s), and Patience the wait of a look.
 	RenderTime, Patience time.Duration
 	Now                  func() time.Time
 }
@@ -75,6 +75,10 @@ func New(life context.Context, o Options) *Fetcher {
 	if folderSize(o.Dir) > maxCache {
 		os.RemoveAll(o.Dir)
 	}
+	if program, err := os.Executable(); err == nil && o.Builder == nil {
+		o.Builder = []string{program, BuilderArgument}
+	}
+	o.RenderTime = cmp.Or(o.RenderTime, maxRenderTime)
 	within := func(limit time.Duration) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(life, limit)
 	}
@@ -92,7 +96,7 @@ func New(life context.Context, o Options) *Fetcher {
 // BuilderArgument is the only argument of a program that runs [RunBuilder].
 const BuilderArgument = "render-chart"
 
-// The times of a Fetcher for settings.
+// The times of a Fetcher.
 const (
 	// ShortPatience does not delay other environments.
 	ShortPatience = 2 * time.Second
@@ -101,19 +105,15 @@ const (
 	maxRenderTime = 20 * time.Second
 )
 
-// NewForSettings returns a Fetcher that reaches what the settings let the control plane name, with
-// their credentials. This program is the builder.
-func NewForSettings(life context.Context, s *config.Settings, patience time.Duration, now func() time.Time) (*Fetcher, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program, which renders charts: %w", err)
-	}
-	return New(life, Options{
-		Dir: filepath.Join(s.DataDir, "inside"), Builder: []string{program, BuilderArgument}, RenderTime: maxRenderTime, Patience: patience, Now: now,
+// OptionsOf returns options that reach what the settings let the control plane name, with their
+// credentials. This program is the builder.
+func OptionsOf(s *config.Settings, now func() time.Time) Options {
+	return Options{
+		Dir: filepath.Join(s.DataDir, "inside"), Patience: ShortPatience, Now: now,
 		Relocate:    func(url string) string { return access.ReadLocation(s, url) },
 		Guard:       func(location string) (bool, error) { return access.GuardLocation(s, location) },
 		Credentials: access.New(s, now).GitCredentials,
-	}), nil
+	}
 }
 
 // Wait waits for the end of the work in the background.

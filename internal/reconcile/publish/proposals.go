@@ -115,7 +115,6 @@ func withoutDigest(body string) string {
 	return body
 }
 
-// markWithdrawn makes the body differ from that of a waiting proposal.
 func markWithdrawn(body string) string {
 	return strings.TrimSuffix(body, withdrawnLine) + withdrawnLine
 }

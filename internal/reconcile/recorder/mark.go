@@ -112,7 +112,6 @@ func (r *Recorder) updateMark() {
 	r.writeMark()
 }
 
-// writeMark writes the mark. After a failure, the next change retries.
 func (r *Recorder) writeMark() {
 	r.unmarked = false
 	if r.options.Mark == "" {

@@ -437,7 +437,6 @@ func (r *Recorder) isSeenDue() bool {
 	return len(r.seen) > 0 && r.options.Now().Sub(r.written) >= seenInterval
 }
 
-// writeBatch replaces a damaged store with one that has everything known.
 func (r *Recorder) writeBatch(ctx context.Context, b ledgerdb.Batch) error {
 	if !r.replaced {
 		err := r.store.Write(ctx, b)

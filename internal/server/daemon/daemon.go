@@ -112,11 +112,9 @@ func newLoop(ctx context.Context, o Options, patience time.Duration, with loop.O
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	var err error
-	with.Contents, err = fetch.NewForSettings(ctx, o.Settings, patience, o.Now)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	look := fetch.OptionsOf(o.Settings, o.Now)
+	look.Patience = patience
+	with.Contents = fetch.New(ctx, look)
 	var started atomic.Pointer[loop.Loop]
 	plans := newSentPlans(with.Store, with.Logger, o.Now)
 	reports := openReports(ctx, o, with, func() {
