@@ -140,6 +140,9 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	d.noteBranches(ctx, sides)
 	d.noteAhead(ctx, sides)
 	if a, b := sides[0].environment, sides[1].environment; d.input.environment == "" && a != "" && b != "" && a != b {
+		if d.inside {
+			return usageErrorf("name two revisions of one environment, as in fairlead diff --inside dev~1 dev", "--inside does not compare environments")
+		}
 		return d.runDrift(ctx, sides)
 	}
 	if d.stacks {

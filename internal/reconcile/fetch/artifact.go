@@ -50,7 +50,7 @@ func (f *Fetcher) buildArtifact(ctx context.Context, s inside.Source) inside.Bui
 func (f *Fetcher) fetchLayer(ctx context.Context, s inside.Source, wanted string) ([]byte, error) {
 	repository, isOCI := strings.CutPrefix(f.locate(s.URL), "oci://")
 	if !isOCI {
-		return nil, refuse(inside.Unsupported)
+		return nil, refuseSource(inside.Unsupported)
 	}
 	separator := ":"
 	if strings.HasPrefix(s.Revision, "sha256:") {
@@ -58,13 +58,13 @@ func (f *Fetcher) fetchLayer(ctx context.Context, s inside.Source, wanted string
 	}
 	ref, err := name.ParseReference(repository + separator + strings.ReplaceAll(s.Revision, "+", "_"))
 	if err != nil {
-		return nil, refuse(inside.NotFound)
+		return nil, refuseSource(inside.NotFound)
 	}
 	options := []remote.Option{remote.WithContext(ctx), remote.WithTransport(hopTransport{f}), remote.WithAuth(authn.Anonymous)}
 	if credentials := f.credentials("https://" + repository); credentials != nil {
 		who, err := credentials(ctx)
 		if err != nil || who.Secret == "" {
-			return nil, refuse(inside.Private)
+			return nil, refuseSource(inside.Private)
 		}
 		options = append(options, remote.WithAuth(&authn.Basic{Username: who.Username, Password: who.Secret}))
 	}
@@ -78,10 +78,10 @@ func (f *Fetcher) fetchLayer(ctx context.Context, s inside.Source, wanted string
 	}
 	layer, ok := findLayer(manifest, wanted)
 	if !ok {
-		return nil, refuse(inside.Unsupported)
+		return nil, refuseSource(inside.Unsupported)
 	}
 	if layer.Size > maxArchive {
-		return nil, refuse(inside.TooLarge)
+		return nil, refuseSource(inside.TooLarge)
 	}
 	if known := f.cached(layer.Digest.String()); known != nil {
 		return known, nil
@@ -122,9 +122,9 @@ func registryError(err error) error {
 	}
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return refuse(inside.Private)
+		return refuseSource(inside.Private)
 	case http.StatusNotFound, http.StatusGone:
-		return refuse(inside.NotFound)
+		return refuseSource(inside.NotFound)
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func registryError(err error) error {
 func unpackFiles(packed []byte) (tree.Tree, error) {
 	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return tree.Tree{}, refuse(inside.Failed)
+		return tree.Tree{}, refuseSource(inside.Failed)
 	}
 	files, size := map[string][]byte{}, int64(0)
 	archive := tar.NewReader(unzipped)
@@ -143,7 +143,7 @@ func unpackFiles(packed []byte) (tree.Tree, error) {
 			break
 		}
 		if err != nil {
-			return tree.Tree{}, refuse(inside.Failed)
+			return tree.Tree{}, refuseSource(inside.Failed)
 		}
 		file := path.Clean(header.Name)
 		if header.Typeflag != tar.TypeReg || tree.CheckPath(file) != nil {
@@ -151,16 +151,16 @@ func unpackFiles(packed []byte) (tree.Tree, error) {
 		}
 		size += header.Size
 		if size > chart.MaxUnpacked || len(files) > maxFiles {
-			return tree.Tree{}, refuse(inside.TooLarge)
+			return tree.Tree{}, refuseSource(inside.TooLarge)
 		}
 		files[file], err = io.ReadAll(archive)
 		if err != nil {
-			return tree.Tree{}, refuse(inside.Failed)
+			return tree.Tree{}, refuseSource(inside.Failed)
 		}
 	}
 	t, err := tree.FromFiles(files)
 	if err != nil {
-		return tree.Tree{}, refuse(inside.Failed)
+		return tree.Tree{}, refuseSource(inside.Failed)
 	}
 	return t, nil
 }

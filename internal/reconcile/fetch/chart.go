@@ -32,7 +32,7 @@ type lookError struct{ reason inside.Reason }
 // Error names the reason.
 func (e *lookError) Error() string { return string(e.reason) }
 
-func refuse(r inside.Reason) error { return &lookError{r} }
+func refuseSource(r inside.Reason) error { return &lookError{r} }
 
 func builtError(err error) inside.Built {
 	var known *lookError
@@ -57,7 +57,7 @@ func (f *Fetcher) buildIndexed(ctx context.Context, s inside.Source) inside.Buil
 func (f *Fetcher) fetchIndexed(ctx context.Context, s inside.Source) ([]byte, error) {
 	base, err := url.Parse(strings.TrimSuffix(f.locate(s.URL), "/") + "/")
 	if err != nil || base.Scheme != "https" && base.Scheme != "http" {
-		return nil, refuse(inside.Unsupported)
+		return nil, refuseSource(inside.Unsupported)
 	}
 	var entry *indexEntry
 	err = f.get(ctx, base.JoinPath("index.yaml"), maxIndex, func(body io.Reader) (err error) {
@@ -68,14 +68,14 @@ func (f *Fetcher) fetchIndexed(ctx context.Context, s inside.Source) ([]byte, er
 		return nil, err
 	}
 	if entry == nil || len(entry.URLs) == 0 {
-		return nil, refuse(inside.NotFound)
+		return nil, refuseSource(inside.NotFound)
 	}
 	if known := f.cached(entry.Digest); known != nil {
 		return known, nil
 	}
 	at, err := base.Parse(entry.URLs[0])
 	if err != nil {
-		return nil, refuse(inside.NotFound)
+		return nil, refuseSource(inside.NotFound)
 	}
 	var packed []byte
 	err = f.get(ctx, at, maxArchive, func(body io.Reader) (err error) {
@@ -92,12 +92,12 @@ func (f *Fetcher) fetchIndexed(ctx context.Context, s inside.Source) ([]byte, er
 func (f *Fetcher) get(ctx context.Context, at *url.URL, limit int64, read func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
-		return refuse(inside.NotFound)
+		return refuseSource(inside.NotFound)
 	}
 	if credentials := f.credentials(at.String()); credentials != nil {
 		who, err := credentials(ctx)
 		if err != nil || who.Secret == "" {
-			return refuse(inside.Private)
+			return refuseSource(inside.Private)
 		}
 		request.SetBasicAuth(who.Username, who.Secret)
 	}
@@ -109,16 +109,16 @@ func (f *Fetcher) get(ctx context.Context, at *url.URL, limit int64, read func(i
 	defer answer.Body.Close()
 	switch code := answer.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return refuse(inside.Private)
+		return refuseSource(inside.Private)
 	case code == http.StatusNotFound || code == http.StatusGone:
-		return refuse(inside.NotFound)
+		return refuseSource(inside.NotFound)
 	case code != http.StatusOK:
-		return refuse(inside.Unreachable)
+		return refuseSource(inside.Unreachable)
 	}
 	limited := &io.LimitedReader{R: answer.Body, N: limit + 1}
 	err = read(limited)
 	if limited.N <= 0 {
-		return refuse(inside.TooLarge)
+		return refuseSource(inside.TooLarge)
 	}
 	return err
 }
@@ -172,7 +172,7 @@ func findEntry(index io.Reader, name, version string) (*indexEntry, error) {
 			block.WriteByte('\n')
 		}
 		if block.Len() > maxIndex/10 {
-			return nil, refuse(inside.TooLarge)
+			return nil, refuseSource(inside.TooLarge)
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -180,11 +180,11 @@ func findEntry(index io.Reader, name, version string) (*indexEntry, error) {
 	}
 	var entries []indexEntry
 	if err := yaml.Unmarshal(block.Bytes(), &entries); err != nil {
-		return nil, refuse(inside.NotFound)
+		return nil, refuseSource(inside.NotFound)
 	}
 	wanted, err := semver.NewVersion(version)
 	if err != nil {
-		return nil, refuse(inside.NotFound)
+		return nil, refuseSource(inside.NotFound)
 	}
 	for _, e := range entries {
 		if v, err := semver.NewVersion(e.Version); err == nil && v.Equal(wanted) && v.Metadata() == wanted.Metadata() {
@@ -199,4 +199,4 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-var errDigest = fmt.Errorf("the digest differs: %w", refuse(inside.Failed))
+var errDigest = fmt.Errorf("the digest differs: %w", refuseSource(inside.Failed))
