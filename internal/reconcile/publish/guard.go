@@ -3,11 +3,9 @@ package publish
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
@@ -84,28 +82,4 @@ func (w *attempt) proposedChange() (promote.OutputChange, error) {
 	brought, err := w.repo.LastChangedBy(w.target, strings.TrimPrefix(c.Folder+"/"+RecordFile, "/"), maxBrought)
 	c.PreviousCommit = brought.ID
 	return c, err
-}
-
-func (w *attempt) changeTitle() string {
-	return forge.FitTitle(subjectOf(w.p) + ": " + w.changeSummary())
-}
-
-func subjectOf(p Proposal) string {
-	return strings.TrimSpace(p.Environment + " " + p.Step.name())
-}
-
-// Titles have at most maxTitle characters, which Git and forges show. The change gets at least
-// minSummary.
-const maxTitle, minSummary = 72, 32
-
-func (w *attempt) changeSummary() string {
-	room := max(minSummary, maxTitle-utf8.RuneCountInString(subjectOf(w.p)+": "))
-	moves := w.moveSummary()
-	switch {
-	case w.report.IsEmpty():
-		return moves
-	case moves != "":
-		return moves + "; " + w.report.Title(max(minSummary, room-utf8.RuneCountInString(moves+"; ")))
-	}
-	return w.report.Title(room)
 }

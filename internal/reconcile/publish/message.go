@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/wave"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -27,6 +29,30 @@ const (
 	trailerAdvance      = "Fairlead-Advance"
 	trailerDigest       = "Fairlead-Digest"
 )
+
+func (w *attempt) changeTitle() string {
+	return forge.FitTitle(subjectOf(w.p) + ": " + w.changeSummary())
+}
+
+func subjectOf(p Proposal) string {
+	return strings.TrimSpace(p.Environment + " " + p.Step.name())
+}
+
+// Titles have at most maxTitle characters, which Git and forges show. The change gets at least
+// minSummary.
+const maxTitle, minSummary = 72, 32
+
+func (w *attempt) changeSummary() string {
+	room := max(minSummary, maxTitle-utf8.RuneCountInString(subjectOf(w.p)+": "))
+	moves := w.moveSummary()
+	switch {
+	case w.report.IsEmpty():
+		return moves
+	case moves != "":
+		return moves + "; " + w.report.Title(max(minSummary, room-utf8.RuneCountInString(moves+"; ")))
+	}
+	return w.report.Title(room)
+}
 
 func commitMessage(p Proposal, title, digest string) string {
 	return fmt.Sprintf("%s\n\n%s%s: %s\n", title, inputTrailers(p), trailerDigest, text.OneLine(digest))
