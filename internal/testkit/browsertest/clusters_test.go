@@ -57,6 +57,9 @@ func TestClusters(t *testing.T) {
 			_, _ = w.Write(body)
 		}))
 		t.Cleanup(server.Close)
+		w := browser.Open(t, View{Width: 1280})
+		w.Visit(server.URL + clustersPage)
+		checkTop(t, w, fmt.Sprintf("size-%d-clusters.png", size.clusters))
 		for _, v := range fourViews {
 			w := browser.Open(t, v)
 			w.Visit(server.URL + clustersPage)

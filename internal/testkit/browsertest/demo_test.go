@@ -150,7 +150,7 @@ func (w *Window) answersAll(texts ...string) {
 }
 
 // TestDemo: a newcomer finds the answers to the questions that people ask most on the pages of the demo,
-// without script, with two clicks each at most; each link of the pages leads to a page.
+// with and without script, with two clicks each at most; each link of the pages leads to a page.
 func TestDemo(t *testing.T) {
 	browser := Start(t)
 	root := startDemo(t)
@@ -166,7 +166,11 @@ func TestDemo(t *testing.T) {
 	runFairlead(t, 1, "wait", "dev", broken, "--interval", "1s")
 	windows := []*Window{browser.Open(t, View{Width: 400}), browser.Open(t, View{Width: 1280})}
 	for _, w := range windows {
-		findAnswers(w, root, mine)
+		findAnswers(w, root, mine, "2026")
+	}
+	for _, width := range []int{400, 1280} {
+		windows = append(windows, browser.Open(t, View{Width: width, Script: true}))
+		findAnswers(windows[len(windows)-1], root, mine, " ago")
 	}
 	pushChange(t, "workloads/hello.yaml", "app: hello", "app: helo", "Tidy the labels")
 	live := browser.Open(t, View{Width: 1280, Script: true})
@@ -178,8 +182,9 @@ func TestDemo(t *testing.T) {
 	crawl(t, root)
 }
 
-// findAnswers asks what the demo answers after a commit that is held before prod, and one that fails.
-func findAnswers(w *Window, root, mine string) {
+// findAnswers asks what the demo answers after a commit that is held before prod, and one that fails. Times have the text
+// when.
+func findAnswers(w *Window, root, mine, when string) {
 	w.t.Helper()
 	w.ask(root, "1: what needs me now?").answers(`hello-web failed on dev-cloud: branch "mastre" does not exist`)
 	w.ask(root, "2: where is my commit?").click(`main a[href="./commits/` + mine + `"]`).answers("has it since")
@@ -195,7 +200,7 @@ func findAnswers(w *Window, root, mine string) {
 	w.Click("main .why a") // the reason of the line
 	w.WaitFor("main .explained", "assigned")
 	w.ask(root, "9: who did what, when and why?").click(`nav a[href="./history"]`).answers("the sale ends on Monday")
-	w.answersAll("Demo held prod", "Fairlead promoted prod from", "2026", "after: ")
+	w.answersAll("Demo held prod", "Fairlead promoted prod from", when, "after: ")
 	w.Visit(root + "/environments/stage") // what a pull request meant that is merged
 	w.Click(`main a[href*="/pulls/"]`)
 	w.WaitFor("main", "What it changed")
