@@ -20,6 +20,8 @@ type Cluster struct {
 	// Standing is a class of the ledger, or "retired", "moved" or "excluded".
 	Standing string `json:"standing"`
 	Why      string `json:"why,omitempty"`
+	// Message is the whole message of the object that failed, if Why has only its cause.
+	Message string `json:"message,omitempty"`
 	// Revision is the running one, and Attempted what it works on, if it differs.
 	Revision  string    `json:"revision,omitempty"`
 	Attempted string    `json:"attempted,omitempty"`
@@ -155,6 +157,9 @@ func newCluster(s ledger.Situation, of situations) Cluster {
 	}
 	found.HasNewest = s.Class == ledger.ClassReady || s.Platform.Phase == ledger.Ready && !s.Cluster.Applies(s.Object.Name) && (s.Class == ledger.ClassFailed || s.Class == ledger.ClassProgressing)
 	found.Base, found.AttemptedBase = of.findBase(found.Revision), of.findBase(found.Attempted)
+	if object := s.Reason.Object.Name; s.Reason.Cause == ledger.CauseFailed && found.Why != object+" failed: "+s.Reason.Message {
+		found.Message = object + ": " + s.Reason.Message
+	}
 	if s.Cluster.HeldUp != "" {
 		found.HeldUp = &HeldUp{s.Cluster.HeldUp, s.Cluster.HeldUpSeen}
 	}

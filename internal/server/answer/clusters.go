@@ -98,6 +98,7 @@ func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []Clust
 			if c.Word != "" {
 				state = State{statusTones[c.Word], c.Word}
 			}
+			c.Message = CleanText(c.Message)
 			all = append(all, ClusterStanding{c, state, s.findBase(c), s.findAttemptedBase(c), hasType})
 		}
 	}

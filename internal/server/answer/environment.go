@@ -24,6 +24,8 @@ type EnvironmentParts struct {
 	// ProblemCount counts all problems, of which the report has those that are shown.
 	ProblemCount int         `json:"problemCount"`
 	Situation    Environment `json:"situation"`
+	// Need is what stays as it is until a person acts; nil for nothing.
+	Need *Need `json:"need,omitempty"`
 	// Stage is how far it has got; nil if it is not promoted to.
 	Stage *status.Stage `json:"stage,omitempty"`
 	// Coming are the commits that come with the next one, newest first.
@@ -99,6 +101,7 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 		parts.Problems = append(parts.Problems, s.describeProblem(p, []string{name}, s.listInputs()))
 	}
 	parts.Situation = s.describeEnvironment(report, parts.Stage)
+	parts.Need = findNeed(s, Stop{Environment: parts.Situation, Mark: MarkHas})
 	if !reported { // the next cycle looks at it
 		report.State = status.Waiting
 	}

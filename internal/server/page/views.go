@@ -256,6 +256,15 @@ type environmentView struct {
 // LeverList returns what the reader may do.
 func (v environmentView) LeverList() leverList { return leverList{v.Report.Name, v.Levers} }
 
+// Acts returns the commands that help, for those who have no buttons; nil for none.
+func (v environmentView) Acts() *needActions {
+	if v.Need == nil || len(v.Levers) > 0 {
+		return nil
+	}
+	acts := newNeedActions(*v.Need, nil)
+	return &acts
+}
+
 // doneLevers are the actions on a pull request that one which was done leaves nothing to do for, by the state that the pull
 // request has then.
 var doneLevers = map[forge.State][]string{

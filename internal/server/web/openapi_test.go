@@ -555,7 +555,7 @@ func (c checker) note(schema object, name string, value any) {
 // sends, and those of states that the fleets of the tests are not in.
 var unanswered = []string{
 	"ActionsOutput.branch", "ActionsOutput.from", "ActionsOutput.merged", "ActionsOutput.pull", "ActionsOutput.repo", "Result.output", "Chain.fromGit", "StandingPage.next",
-	"OneEnvironment.hasClusters", "OneEnvironment.hasStacks", "OneEnvironment.teardowns", "Status.vanished", "StatusEnvironment.hasClusters", "Placement.plan", "Plan.destroys", "Plan.drift", "Plan.id", "Choice.lanes", "Choice.unrendered", "Choice.url", "ResolvedProblem.cluster", "ResolvedProblem.hint", "ResolvedProblem.pull",
+	"ClusterStanding.message", "FleetviewCluster.message", "OneEnvironment.hasClusters", "OneEnvironment.hasStacks", "OneEnvironment.teardowns", "Status.vanished", "StatusEnvironment.hasClusters", "Placement.plan", "Plan.destroys", "Plan.drift", "Plan.id", "Choice.lanes", "Choice.unrendered", "Choice.url", "ResolvedProblem.cluster", "ResolvedProblem.hint", "ResolvedProblem.pull",
 }
 
 // unused reports described answers and properties that were not met.

@@ -209,7 +209,7 @@ func findAnswers(w *Window, root, mine, when string) {
 	w.WaitFor("#clusters", "failed")
 	w.WaitFor("#late", "cloud/hello-web")
 	w.Click(`main a[href="../clusters/dev-cloud"]`)
-	w.WaitFor("main", "couldn't find remote ref")
+	w.WaitFor("main details", "couldn't find remote ref")
 	w.Visit(root + "/fleet?rows=target") // the assignment that failed is failed on all pages
 	w.WaitFor("main .matrix", "failed")
 	w.Visit(root + "/assignments/dev/cloud/hello-web")
