@@ -25,9 +25,16 @@ func (in *input) findContents(ctx context.Context, old, new tree.Tree) (map[insi
 	}
 	defer in.showProgress("look into what moves")()
 	f := fetch.New(ctx, in.fetchOptions())
+	defer f.Wait()
 	found, _ := f.FindContents(ctx, old, new)
-	f.Wait()
 	return found, ctx.Err()
+}
+
+func (in *input) findHeld(ctx context.Context, assignment tree.Tree) ([]inside.Held, error) {
+	defer in.showProgress("look into the sources")()
+	f := fetch.New(ctx, in.fetchOptions())
+	defer f.Wait()
+	return f.FindHeld(ctx, assignment), ctx.Err()
 }
 
 // fetchOptions reach as far as the settings here permit. Without settings these are public hosts,

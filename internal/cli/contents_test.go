@@ -47,3 +47,33 @@ spec:
 		t.Errorf("with --inside: code %d, %d charts fetched\n%s%s", code, charts.Fetched.Load(), stdout, stderr)
 	}
 }
+
+// TestExplainInside: with --inside, explain lists the objects of an assignment's chart.
+func TestExplainInside(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	charts := charttest.Serve(t, map[string][]byte{"1.10.0": charttest.Of(t, "1.10.0", "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\n")})
+	dir := t.TempDir()
+	for file, text := range map[string]string{
+		"base/templates.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: fleet, labels: {platform-config: \"true\"}}\ndata: {A: b}\n",
+		"dev/all.yaml": "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: cloud, labels: {at: cloud}}\nspec: {reconciler: flux-helm, namespaceService: default, configType: helm-values}\n---\n" +
+			"apiVersion: scheduler.kalypso.io/v1alpha1\nkind: SchedulingPolicy\nmetadata: {name: all}\nspec:\n  deploymentTargetSelector: {labelSelector: {matchLabels: {app: shop}}}\n  clusterTypeSelector: {labelSelector: {matchLabels: {at: cloud}}}\n---\n" +
+			"apiVersion: scheduler.kalypso.io/v1alpha1\nkind: GitOpsRepo\nmetadata: {name: dev}\nspec: {repo: https://git.example.com/gitops, branch: dev, path: .}\n",
+		"base/shop.yaml": "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: shop, labels: {app: shop}}\nspec:\n  deploymentTargets:\n    - {name: web, environment: dev, manifests: {repo: https://charts.example.com, chart: shop, version: 1.10.0}}\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	args := []string{"explain", "cloud/shop-web", "-e", "dev", "--base-dir", at("base"), "--environment-dir", at("dev"), "--map", "https://charts.example.com=" + charts.URL}
+	code, stdout, stderr := run(t.Context(), append(args, "--inside")...)
+	if code != 0 || !strings.Contains(stdout, "HelmRelease/shop-web (chart 1.10.0): StatefulSet.apps/db") {
+		t.Errorf("code %d\n%s%s", code, stdout, stderr)
+	}
+	if code, stdout, _ := run(t.Context(), args...); code != 0 || strings.Contains(stdout, "StatefulSet") || charts.Fetched.Load() != 1 {
+		t.Errorf("without --inside: code %d, %d charts fetched\n%s", code, charts.Fetched.Load(), stdout)
+	}
+}

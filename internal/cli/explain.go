@@ -25,6 +25,8 @@ type explainCommand struct {
 	app   *app
 	input input
 	from  string // start of a plan for clusters
+	// inside also looks into the sources of an assignment.
+	inside bool
 }
 
 func newExplain(a *app) *cobra.Command {
@@ -69,6 +71,7 @@ prints it. It answers from what can be read, even if the control plane has probl
 	}
 	e.input.addEnvironmentFlag(c, "the only one there is")
 	e.app.addOutputFlag(c)
+	c.Flags().BoolVar(&e.inside, "inside", false, "of an assignment, fetch the commits, charts and artifacts of its sources, and list their objects")
 	e.input.addInputFlags(c)
 	c.Flags().StringVar(&e.from, "from", "", "what a plan for clusters begins with: a `revision`, or a checkout of the GitOps repository, as fairlead diff takes it")
 	c.AddCommand(newExplainPromotion(a))
@@ -145,7 +148,24 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 	if err != nil {
 		return err
 	}
+	if e.inside {
+		err := e.addSources(ctx, answer.Assignment, r)
+		if err != nil {
+			return err
+		}
+	}
 	return e.app.printValue(answer, []string{answer.Query}, answer.Text)
+}
+
+func (e *explainCommand) addSources(ctx context.Context, a *explain.Assignment, r source.Rendered) (err error) {
+	switch {
+	case a == nil:
+		return usageErrorf("as in fairlead explain --inside -e dev large/checkout-api", "--inside is for assignments")
+	case r.Problems.StopsEnvironment():
+		return &problemsError{summary: "problems stop the environment, so that nothing is rendered to look into"}
+	}
+	a.Sources, err = e.input.findHeld(ctx, r.Tree.Sub(a.ClusterType.Name+"/"+a.Target.Name))
+	return err
 }
 
 // findClusters returns the start of a plan: flags, else the output. written is the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/inside"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
@@ -27,6 +28,8 @@ type Assignment struct {
 	Schemas   []Schema       `json:"schemas,omitempty" yaml:"schemas,omitempty"`
 	DependsOn []Dependency   `json:"dependsOn,omitempty" yaml:"dependsOn,omitempty"`
 	Files     []RenderedFile `json:"files,omitempty" yaml:"files,omitempty"`
+	// Sources is what the sources of its reconcilers hold; nil if nobody looked.
+	Sources []inside.Held `json:"sources,omitempty" yaml:"sources,omitempty"`
 }
 
 // Verdict tells whether a policy selects an assignment. The reason for a selected side

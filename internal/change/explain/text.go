@@ -67,6 +67,12 @@ func (a *Assignment) writePage(p *page, env string) {
 	a.writeDependencies(p)
 	p.writeSection("files")
 	p.writeTable(1, list.Convert(a.Files, func(m RenderedFile) []any { return append(m.tableRow(), m.WhyNot) }))
+	if len(a.Sources) > 0 {
+		p.writeSection("inside of its sources")
+		for _, held := range a.Sources {
+			p.writeLine(1, held.String())
+		}
+	}
 }
 
 func writeVerdicts(p *page, list []Verdict) {

@@ -70,6 +70,18 @@ func compareFolders(old, new tree.Tree) []Move {
 	return moves
 }
 
+// FindSources returns the sources of an assignment's folder, as moves to what they are.
+func FindSources(assignment tree.Tree) []Move {
+	f := readFolder(assignment)
+	var all []Move
+	for _, r := range f.reconcilers {
+		if s, ok := f.sourceOf(r); ok {
+			all = append(all, Move{Object: r.Kind + "/" + r.Name, To: s, Reason: s.findReason()})
+		}
+	}
+	return all
+}
+
 // isSameContent ignores settings: a change of them is in the output itself.
 func (s Source) isSameContent(o Source) bool {
 	return s.URL == o.URL && s.Revision == o.Revision && s.Chart == o.Chart && s.Path == o.Path

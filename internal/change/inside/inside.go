@@ -104,6 +104,43 @@ func (u Unread) Sentence() string {
 	return s
 }
 
+// Held is what a source holds.
+type Held struct {
+	Object   string   `json:"object" yaml:"object"` // the reconciler
+	Kind     Kind     `json:"kind" yaml:"kind"`
+	Revision string   `json:"revision" yaml:"revision"`
+	Objects  []string `json:"objects,omitempty" yaml:"objects,omitempty"` // "StatefulSet.apps/db"
+	Reason   Reason   `json:"reason,omitempty" yaml:"reason,omitempty"`
+	Detail   string   `json:"detail,omitempty" yaml:"detail,omitempty"`
+}
+
+// HeldBy returns what the source of a move holds after it.
+func (m Move) HeldBy(built func(Source) Built) Held {
+	h := Held{Object: m.Object, Kind: m.To.Kind, Revision: m.To.label(), Reason: m.Reason}
+	if h.Reason == "" {
+		b := built(m.To)
+		h.Reason, h.Detail = b.Reason, b.Detail
+		for name := range b.Objects.All() {
+			h.Objects = append(h.Objects, strings.TrimSuffix(name, ".yaml"))
+		}
+	}
+	return h
+}
+
+// String returns a line.
+func (h Held) String() string {
+	s := fmt.Sprintf("%s (%s %s): ", h.Object, h.Kind, h.Revision)
+	switch {
+	case h.Detail != "":
+		return s + "unknown, " + clauses[h.Reason] + ": " + h.Detail
+	case h.Reason != "":
+		return s + "unknown, " + clauses[h.Reason]
+	case len(h.Objects) == 0:
+		return s + "no objects"
+	}
+	return s + strings.Join(h.Objects, ", ")
+}
+
 // Contents is what the sources of an assignment hold before and after a change.
 type Contents struct {
 	Old, New tree.Tree

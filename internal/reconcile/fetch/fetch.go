@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/recent"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -166,6 +167,18 @@ func (f *Fetcher) FindContents(ctx context.Context, old, new tree.Tree) (found m
 		isOpen = isOpen || f.known(s).Reason.IsTemporary()
 	}
 	return found, isOpen
+}
+
+// FindHeld returns what the sources of an assignment's folder hold.
+func (f *Fetcher) FindHeld(ctx context.Context, assignment tree.Tree) []inside.Held {
+	moves, wanted := inside.FindSources(assignment), map[inside.Source]bool{}
+	for _, m := range moves {
+		if m.Reason == "" {
+			wanted[m.To] = true
+		}
+	}
+	f.await(ctx, f.startAll(wanted))
+	return list.Convert(moves, func(m inside.Move) inside.Held { return m.HeldBy(f.known) })
 }
 
 func (f *Fetcher) known(s inside.Source) inside.Built {
