@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/leasesim"
 )
 
@@ -224,5 +225,30 @@ func TestReplicaPausedBeforePush(t *testing.T) {
 			}
 			next.Close()
 		})
+	}
+}
+
+// TestReplicasShow: what a replica shows does not depend on whether it writes for an environment.
+func TestReplicasShow(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev", "stage", "prod")
+	c := newCrew(w, 3)
+	for range 3 {
+		c.cycle()
+		c.renew(4 * leasePeriod)
+	}
+	writers := map[string]bool{}
+	for i, m := range c.all {
+		for _, share := range m.Standing().Mine {
+			writers[fmt.Sprint(share)] = true
+		}
+		for _, name := range []string{"dev", "stage", "prod"} {
+			shown, first := m.state(name), c.all[0].state(name)
+			if shown.State != status.Proposed || shown.Pull == nil || shown.Pull.Number != first.Pull.Number || shown.Reason != first.Reason {
+				t.Errorf("replica %d shows %s as %s, pull request %+v: %s", i, name, shown.State, shown.Pull, shown.Reason)
+			}
+		}
+	}
+	if len(writers) != shares.Count {
+		t.Errorf("%d shares have a writer", len(writers))
 	}
 }

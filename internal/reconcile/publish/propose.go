@@ -100,7 +100,11 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 		return w.newResult(Foreign, fmt.Sprintf("the branch %s is not ours: none of its commits has our trailers; rename it", w.ours)), nil
 	}
 	if !w.options.writes(ctx) {
-		return w.reportDryRun(ctx, id), nil
+		r := w.reportDryRun(ctx, id)
+		if w.options.Write {
+			return observeProposal(r, whose), nil
+		}
+		return r, nil
 	}
 	if err := w.witnessHead(head, whose); err != nil {
 		return Result{}, err
@@ -177,6 +181,20 @@ func (w *attempt) reportDryRun(ctx context.Context, id string) Result {
 		if declined := w.findDeclined(&all[0]); declined != nil {
 			return *declined
 		}
+	}
+	return r
+}
+
+// observeProposal returns what a replica reports that does not write for the environment.
+func observeProposal(r Result, whose owner) Result {
+	switch {
+	case r.State != DryRun:
+	case r.Pull == nil:
+		r.Reason, r.Again = "another replica proposes it", true
+	case whose == ownerEdited:
+		r.State, r.Reason = Edited, "a commit on its branch is not ours"
+	default:
+		r.State = Proposed
 	}
 	return r
 }
