@@ -2,9 +2,11 @@ package loop_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,13 +15,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 	"github.com/fairlead-io/fairlead/internal/testkit/leasesim"
 )
 
 const leasePeriod = 15 * time.Second
+
+var faults = flag.Int("faults", 20, "how many replicas TestReplicasKilled kills and cuts off; 200 take four minutes of CPU time")
 
 // crew is some replicas of the daemon that work for one world.
 type crew struct {
@@ -129,46 +136,71 @@ func TestReplicasPromote(t *testing.T) {
 	}
 }
 
-// TestReplicasKilled: a replica is killed before an effect of each kind; two periods later the others have
-// come to the same end, without a second pull request.
+// TestReplicasKilled: while changes go along a chain, replicas are killed at their effects and cut off from the
+// Leases, -faults times. No promotion is lost, doubled or out of order, and no change has two pull requests.
 func TestReplicasKilled(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, two(""), "dev", "stage")
 	random := rand.New(rand.NewPCG(38, 3))
-	for name, test := range turns {
-		seed := random.Uint64()
-		t.Run(name, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 0))
-			w := turn(t, test.chain, test.before)
-			before := w.save()
-			w.lives(w.data)
-			want := w.promoted()
-			for round := range killsOfReplicas / len(turns) {
-				w.restore(before)
-				c := newCrew(w, 3)
-				die := 1 + random.IntN(6)
-				for _, m := range c.all {
-					left := die
-					m.step = func(string) {
-						if left--; left == 0 && m != c.all[0] {
-							m.kill()
-						}
-					}
-				}
-				for range 6 {
-					c.cycle()
-					c.renew(2 * leasePeriod)
-				}
-				if diff := cmp.Diff(want, w.promoted()); diff != "" {
-					t.Fatalf("round %d, killed at step %d (-one +three):\n%s\nthe log:\n%s", round, die, diff, w.logs.String())
-				}
-				for _, m := range c.all {
-					m.Close()
+	c := newCrew(w, 3)
+	last, killed, cut := "", 0, 0
+	for n := 0; killed+cut < *faults; n++ {
+		if n%3 == 0 {
+			last = w.changeNow(n)
+		}
+		m := c.all[random.IntN(len(c.all))]
+		if random.IntN(3) == 0 {
+			m.network.LosesRequest = func() bool { return true }
+			cut++
+		} else {
+			left := 1 + random.IntN(4)
+			m.step = func(string) {
+				if left--; left == 0 {
+					m.kill()
 				}
 			}
-		})
+		}
+		c.cycle()
+		killed += 3 - len(c.all)
+		c.renew(leasePeriod / 6 * time.Duration(1+random.IntN(9)))
+		for _, m := range c.all {
+			m.network.LosesRequest, m.step = nil, nil
+		}
+		for len(c.all) < 3 {
+			c.add()
+		}
+	}
+	for range 4 {
+		c.renew(2 * leasePeriod)
+		c.cycle()
+	}
+	t.Logf("%d kills, %d partitions", killed, cut)
+	line := strings.Fields(gittest.Git(t, w.server.Dir("cp"), "rev-list", "--first-parent", "--reverse", "main"))
+	for _, name := range []string{"dev", "stage"} {
+		if now := w.record(name); now != last {
+			t.Errorf("%s has %s, and the last change is %s", name, now, last)
+		}
+		before := -1
+		for _, commit := range strings.Fields(gittest.Git(t, w.server.Dir("cp"), "rev-list", "--reverse", name, "--", "base-repo.yaml")) {
+			recorded, err := promote.RecordedCommit([]byte(gittest.Show(t, w.server.Dir("cp"), commit, "base-repo.yaml")))
+			at := slices.Index(line, recorded)
+			if err != nil || recorded != "" && at <= before {
+				t.Errorf("%s got %s after a later one, or twice: %v", name, recorded, err)
+			}
+			before = max(before, at)
+		}
+	}
+	pulls, err := w.plain("out").AllPulls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, p := range pulls {
+		if p.State != forge.Merged || seen[p.Commit] != 0 {
+			t.Errorf("pull request %d for %s is %s: %s", p.Number, p.Head, p.State, p.Reason)
+		}
+		seen[p.Commit] = p.Number
 	}
 }
-
-const killsOfReplicas = 40
 
 // TestReplicaPausedBeforePush: a replica that is paused between its check and the push has taken nothing back
 // of what the next one has pushed.
