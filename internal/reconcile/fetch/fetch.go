@@ -237,13 +237,16 @@ func (f *Fetcher) await(ctx context.Context, begun []*result) {
 
 func (f *Fetcher) fetchOne(s inside.Source, r *result) {
 	defer f.running.Done()
-	f.slots <- struct{}{}
-	defer func() { <-f.slots }()
-	ctx, cancel := f.within(maxTime)
+	ctx, cancel := f.within(maxTime) // with the wait for a slot
 	defer cancel()
-	var built inside.Built
+	built := inside.Built{Reason: inside.Unreachable}
 	err := panics.Barrier{}.Run("look into", s.URL, func() error {
-		built = f.build(ctx, s)
+		select {
+		case f.slots <- struct{}{}:
+			defer func() { <-f.slots }()
+			built = f.build(ctx, s)
+		case <-ctx.Done():
+		}
 		return nil
 	})
 	if err != nil {

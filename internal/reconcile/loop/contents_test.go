@@ -111,6 +111,39 @@ func TestChartDropsStatefulSet(t *testing.T) {
 	}
 }
 
+// TestCommitMoves: a commit that an application moves to says what changes in its folder. One that
+// cannot be read says so in a sentence, and is merged as before.
+func TestCommitMoves(t *testing.T) {
+	g := newGuarded(t, "git", "direct")
+	g.server.Create("app")
+	app := g.server.Work(t, "app")
+	push := func(image string) string {
+		app.Write("prod/app.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app}\nspec: {template: {spec: {containers: [{name: app, image: \""+image+"\"}]}}}\n")
+		id := app.Commit(image)
+		app.Push("main")
+		return id
+	}
+	g.Close()
+	g.daemon = g.begin(t.TempDir(), lookInside(t, time.Minute))
+	move := func(commit string) forge.Pull {
+		g.deploy("flux", "repo: \""+g.server.URL("app")+"\", commit: \""+commit+"\", path: ./prod")
+		g.settle(guardedEnvironments...)
+		return g.pull("dev")
+	}
+	if p := move(push("app:1")); p.State == forge.Open {
+		g.byHand(p.Number)
+	}
+	g.settle(guardedEnvironments...)
+	p := move(push("app:2"))
+	if p.State != forge.Merged || !strings.Contains(p.Body, "app:1 -> app:2") || !strings.Contains(p.Title, "source revision and image in hello") || strings.Contains(p.Body, "not compared") {
+		t.Errorf("%s, %q:\n%s", p.State, p.Title, p.Body)
+	}
+	p = move(strings.Repeat("0", 40))
+	if p.State != forge.Merged || !strings.Contains(p.Body, "does not have this revision") {
+		t.Errorf("%s, %q:\n%s", p.State, p.Title, p.Body)
+	}
+}
+
 // TestSlowChart: a source that does not answer delays nobody, and its pull request is amended
 // when it does.
 func TestSlowChart(t *testing.T) {
