@@ -41,7 +41,7 @@ type environment struct {
 	failures      int
 	retryAt       time.Time // before which it is left alone
 	failedHeads   string    // the heads that it was made from when it failed last; see [Loop.readHeads]
-	rateLimited   bool      // next is the time that the forge asks to wait for
+	rateLimited   bool      // retryAt is what a server asked for
 	statuses      repos.StatusCache
 	hasNoIssue    bool            // it has no open issue
 	output        model.RepoRef   // where its output goes, as far as that was ever known
@@ -234,9 +234,8 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 		e.outcome.unreachable = l.remotes.FindFailing(err)
 		e.reported = [sha256.Size]byte{}
 	}
-	var limit *forge.RateLimit
-	if errors.As(errors.Join(err, e.unreported), &limit) && limit.Until.After(e.retryAt) {
-		e.retryAt, e.rateLimited = limit.Until, true
+	if asked := repos.AskedUntil(errors.Join(err, e.unreported), l.options.Now()); asked.After(e.retryAt) {
+		e.retryAt, e.rateLimited = asked, true
 	}
 	l.reportEnvironment(ctx, e, took, quiet, err)
 	return err != nil || waits || e.unread.Swap(false)

@@ -262,6 +262,29 @@ func TestPatience(t *testing.T) {
 	d.quiet("cp", "out")
 }
 
+// TestPushPatience: so is one that asks for time when it is pushed to. Another commit does not end the pause.
+func TestPushPatience(t *testing.T) {
+	w := newWideWorld(t)
+	d := w.begin(w.data)
+	d.cycle()
+	w.build(1)
+	remove := w.server.Inject("out", gittest.Fault{Service: pushing, Method: "POST", Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1800"}}})
+	w.now = w.now.Add(time.Hour)
+	if err := d.Cycle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	remove()
+	w.build(2)
+	asked := len(w.server.Requests("out"))
+	d.pass(29 * time.Minute)
+	for _, r := range w.server.Requests("out")[asked:] {
+		if r.Service == pushing {
+			t.Errorf("within the pause there was %+v", r)
+		}
+	}
+	d.recovers("429", 2)
+}
+
 // TestPausesGrow: what fails again and again is asked less and less often, and at
 // once when a pause is over.
 func TestPausesGrow(t *testing.T) {

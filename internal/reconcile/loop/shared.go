@@ -95,9 +95,8 @@ func (l *Loop) settleSharedIssue(ctx context.Context, r *sharedReport) {
 	}
 	now.failures++
 	now.retryAt = l.options.Now().Add(repos.BackoffAfter(now.failures, l.options.Random()))
-	var limit *forge.RateLimit
-	if errors.As(err, &limit) && limit.Until.After(now.retryAt) {
-		now.retryAt = limit.Until
+	if asked := repos.AskedUntil(err, l.options.Now()); asked.After(now.retryAt) {
+		now.retryAt = asked
 	}
 	l.options.Logger.Warn("the issue of shared problems could not be updated", "repo", giturl.Redact(r.place), "error", err, "next", now.retryAt)
 }

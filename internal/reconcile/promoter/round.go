@@ -56,7 +56,7 @@ func (m *Promoter) RunRound(ctx context.Context, policy Policy, environments map
 		return true
 	}
 	if err != nil {
-		m.schedule.planFailed(m.now, m.options.Random)
+		m.schedule.planFailed(err, m.now, m.options.Random)
 		m.options.Logger.Warn("promotions could not be looked at", "error", err, "next", m.schedule.next)
 		return false
 	}

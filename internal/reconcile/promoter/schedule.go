@@ -49,9 +49,12 @@ func (s *schedule) isDue(now time.Time, woken bool) bool {
 }
 
 // planFailed plans the next round after a failed one.
-func (s *schedule) planFailed(now time.Time, random func() float64) {
+func (s *schedule) planFailed(err error, now time.Time, random func() float64) {
 	s.quiet++
 	s.next = now.Add(repos.BackoffAfter(s.quiet, random()))
+	if asked := repos.AskedUntil(err, now); asked.After(s.next) {
+		s.next = asked
+	}
 }
 
 // planNext plans the next round: when a verdict may change, and, while a stage waits for what no

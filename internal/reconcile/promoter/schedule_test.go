@@ -1,8 +1,13 @@
 package promoter
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -85,11 +90,17 @@ func TestPlanFailed(t *testing.T) {
 	var last time.Duration
 	for i := range 4 {
 		s.start(noon)
-		s.planFailed(noon, func() float64 { return 0 })
+		s.planFailed(errors.New("refused"), noon, func() float64 { return 0 })
 		pause := s.next.Sub(noon)
 		if pause <= last {
 			t.Errorf("pause %d is %s, after %s", i+1, pause, last)
 		}
 		last = pause
+	}
+	for _, err := range []error{&git.BusyError{After: time.Hour}, &forge.RateLimit{Until: noon.Add(time.Hour)}} {
+		s.planFailed(fmt.Errorf("push: %w", err), noon, func() float64 { return 0 })
+		if pause := s.next.Sub(noon); pause != time.Hour {
+			t.Errorf("after %v the pause is %s, want what it asks for", err, pause)
+		}
 	}
 }

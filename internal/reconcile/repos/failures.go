@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
@@ -40,6 +41,19 @@ func BackoffAfter(failures int, random float64) time.Duration {
 	return pause + time.Duration(random*float64(pause)/10)
 }
 
+// AskedUntil returns until when the server behind an error asks to be left alone; the zero time if it does not ask.
+func AskedUntil(err error, now time.Time) time.Time {
+	var limit *forge.RateLimit
+	var busy *git.BusyError
+	switch {
+	case errors.As(err, &limit):
+		return limit.Until
+	case errors.As(err, &busy) && busy.After > 0:
+		return now.Add(busy.After)
+	}
+	return time.Time{}
+}
+
 // recordOutcome requires m.mu.
 func (m *Remote) recordOutcome(r *Set, err error) {
 	now := r.options.Now()
@@ -56,13 +70,11 @@ func (m *Remote) recordOutcome(r *Set, err error) {
 		m.failingSince = now
 	}
 	m.failures++
-	pause := BackoffAfter(m.failures, r.options.Random())
-	var busy *git.BusyError
-	if errors.As(err, &busy) {
-		pause = max(pause, busy.After)
-	}
 	m.err.Store(err)
-	m.unlogged, m.retryAt = err, now.Add(pause)
+	m.unlogged, m.retryAt = err, now.Add(BackoffAfter(m.failures, r.options.Random()))
+	if asked := AskedUntil(err, now); asked.After(m.retryAt) {
+		m.retryAt = asked
+	}
 	r.options.Metrics.SetRemoteFailing(m.URL(), true)
 }
 
