@@ -43,17 +43,18 @@ type object struct {
 // data is what a case gives a template. It is read with yaml.v2, so that values
 // have the types that templates see.
 type data struct {
-	Template             string                 `yaml:"template"`
-	DeploymentTargetName string                 `yaml:"deploymentTargetName"`
-	Namespace            string                 `yaml:"namespace"`
-	Environment          string                 `yaml:"environment"`
-	Workspace            string                 `yaml:"workspace"`
-	Workload             string                 `yaml:"workload"`
-	Labels               map[string]string      `yaml:"labels"`
-	Manifests            map[string]string      `yaml:"manifests"`
-	ClusterType          string                 `yaml:"clusterType"`
-	ConfigData           map[string]interface{} `yaml:"configData"`
-	DependsOn            []string               `yaml:"dependsOn"`
+	Template             string                       `yaml:"template"`
+	DeploymentTargetName string                       `yaml:"deploymentTargetName"`
+	Namespace            string                       `yaml:"namespace"`
+	Environment          string                       `yaml:"environment"`
+	Workspace            string                       `yaml:"workspace"`
+	Workload             string                       `yaml:"workload"`
+	Labels               map[string]string            `yaml:"labels"`
+	Manifests            map[string]string            `yaml:"manifests"`
+	ClusterType          string                       `yaml:"clusterType"`
+	ConfigData           map[string]interface{}       `yaml:"configData"`
+	DependsOn            []string                     `yaml:"dependsOn"`
+	Images               map[string]map[string]string `yaml:"images"`
 }
 
 // sample is the data of a deployment target, but for what cases are about.

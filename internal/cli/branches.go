@@ -101,7 +101,6 @@ func countMissing(repo *git.Repository, commit, other string) (int, error) {
 	return len(missing), err
 }
 
-// text returns "2 commits behind origin/main", or "".
 func (d divergence) text() string {
 	var parts []string
 	if d.ahead > 0 {

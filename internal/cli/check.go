@@ -186,7 +186,6 @@ func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
 	}
 }
 
-// applyStrict returns the list with warnings made problems, if --strict is set.
 func (k *checkCommand) applyStrict(list problem.List) problem.List {
 	list = slices.Clone(list)
 	for i := range list {

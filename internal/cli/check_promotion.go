@@ -116,7 +116,6 @@ func gateNames(set gate.Set) []string {
 	return names
 }
 
-// orderText returns the order as a line; "" if there is nothing to show.
 func (c checkedChain) orderText() string {
 	if c.External {
 		return "promotion: others promote commits\n"

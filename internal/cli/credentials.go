@@ -40,7 +40,6 @@ func (a *app) readCredentials(location string) func(context.Context) (git.Creden
 	return a.credentials.newSource(a.stderr, location)
 }
 
-// accessHint explains refused access without settings.
 func accessHint() string {
 	if os.Getenv(tokenVariable) == "" {
 		return "set " + tokenVariable + " to a token that may read it, and write what is to be changed; and " + usernameVariable + ", if the server checks the user's name"

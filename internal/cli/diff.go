@@ -244,7 +244,6 @@ func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]sid
 	return result, nil
 }
 
-// checkClusters returns cluster changes that must not be merged.
 func (d *diffCommand) checkClusters(sides [2]side, both [2]source.Rendered) problem.List {
 	switch models := modelsOf(both); {
 	case len(models) == len(sides):
@@ -325,7 +324,6 @@ func (d *diffCommand) stopClaimed(ctx context.Context, s side, both [2]source.Re
 	return d.across.stop(ctx, to)
 }
 
-// readSide returns no model for a folder.
 func (d *diffCommand) readSide(ctx context.Context, env string, s side, cache *output.Cache) (source.Rendered, error) {
 	if s.folder {
 		files, err := source.ReadFolder(s.argument)

@@ -54,7 +54,6 @@ func (d *diffCommand) withWorktree(ctx context.Context, args []string) ([]string
 	return []string{args[0], d.worktree}, nil
 }
 
-// worktreeTitle returns a title for a comparison with the work tree, or "".
 func (d *diffCommand) worktreeTitle(ctx context.Context, from string) string {
 	if d.worktree == "" {
 		return ""
@@ -138,7 +137,6 @@ func (d *diffCommand) nameBranch(ctx context.Context, sides [2]side) bool {
 	})
 }
 
-// isPath reports whether an argument can only be a folder.
 func isPath(argument string) bool {
 	return filepath.IsAbs(argument) || strings.HasPrefix(argument, ".") || strings.HasSuffix(argument, "/")
 }

@@ -194,7 +194,6 @@ func askAll[T any](ctx context.Context, of fleetAsker, question string, values u
 	}
 }
 
-// newValues omits empty parameters.
 func newValues(pairs ...string) url.Values {
 	values := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -58,7 +58,6 @@ const connectAgent = "Connect one:\n  fairlead cluster connect NAME --agent --se
 
 type agentCounts struct{ clusters, agents int }
 
-// countAgents counts an environment's clusters; "" means all.
 func countAgents(ctx context.Context, of fleetAsker, environment string) (agentCounts, error) {
 	var counts agentCounts
 	all, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", environment))

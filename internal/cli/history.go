@@ -129,7 +129,6 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 	return cc.app.printListing(l)
 }
 
-// findSubject returns nothing if the base has lost the commit.
 func findSubject(base source.Base, commit string) (id, subject string, err error) {
 	id, err = base.Repo.Resolve(commit)
 	if err != nil {

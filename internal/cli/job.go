@@ -61,7 +61,6 @@ func (j ciJob) newSettings(place string) *config.Settings {
 	return s
 }
 
-// splitServer returns "" unless the URL is http or https.
 func splitServer(place string) (scheme, host string) {
 	u, err := url.Parse(place)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {

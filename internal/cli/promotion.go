@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/registry"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/server/display"
@@ -101,7 +102,6 @@ func (cc *commandContext) requireReason(what string) error {
 	return nil
 }
 
-// readSettings reads the settings, if there are any.
 func (cc *commandContext) readSettings() error {
 	file := cc.settingsFile
 	if file == "" && cc.controlPlaneFlag == "" {
@@ -168,6 +168,7 @@ func (cc *commandContext) actionOptions(who git.Signature) (actions.Options, err
 	if cc.settings != nil {
 		o.BaseBranch, o.Map, o.Next, o.Prefix = cc.settings.ControlPlane.Branch, cc.settings.Map, cc.settings.NextEnvironment, cc.settings.Output.BranchPrefix
 		o.Rendering.PublishMissing = cc.settings.MissingValues == "publish"
+		o.Registries = registry.FromSettings(cc.settings, access.New(cc.settings, cc.now), cc.now)
 	}
 	o.Statuses = func(remote *git.Remote, place string) (forge.Forge, error) { return cc.openForge(remote, place, who) }
 	var err error

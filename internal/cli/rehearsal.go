@@ -77,7 +77,6 @@ func (a *app) recordPush(r git.Rehearsal) {
 	}
 }
 
-// reportText uses nothing if there are no effects.
 func (r *rehearsal) reportText(nothing string) string {
 	if len(r.Effects) == 0 {
 		return "dry run: " + nothing

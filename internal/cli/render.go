@@ -268,7 +268,6 @@ func (r *renderCommand) newRecord(done []source.Rendered) publish.Record {
 	return publish.NewRecord(all...)
 }
 
-// readRecord returns the zero record if none exists.
 func readRecord(dir string) (publish.Record, error) {
 	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(publish.RecordFile)))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -240,7 +240,6 @@ func newPlannedStack(environment string, plan impact.StackPlan, plans stackfiles
 	return s
 }
 
-// newPlannedComponent returns a component with the plan that its object has made, if that is at hand.
 func newPlannedComponent(c impact.ComponentPlan, plans stackfiles.ReadablePlans, object stackfiles.ObjectName) plannedComponent {
 	one := plannedComponent{ComponentPlan: c}
 	made, known := plans[object]

@@ -117,7 +117,6 @@ func (l listing) namesCommands() bool {
 	})
 }
 
-// commandNote notes that shown commands need --config, or returns "".
 func (cc *commandContext) commandNote(hasCommands bool) string {
 	if !hasCommands || cc.settingsFile == "" || cc.daemonURL != "" {
 		return ""

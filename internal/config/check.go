@@ -78,6 +78,7 @@ func (c *checker) checkSettings(s *Settings) {
 	c.checkWeb(s)
 	c.checkProbes(s.Probes)
 	checkCosts(c, &s.Costs)
+	checkFeeds(c, &s.Feeds)
 	c.checkSchedulers(s.Schedulers)
 	if c.isGiven("scheduling.stale") {
 		c.checkLeast("scheduling.stale", s.Scheduling.Stale)

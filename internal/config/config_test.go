@@ -64,6 +64,7 @@ func TestDefaults(t *testing.T) {
 		Author: config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Ledger: config.Ledger{Keep: config.Keep{Spans: 90 * 24 * time.Hour, Arrivals: 30 * 24 * time.Hour, Days: 400 * 24 * time.Hour}, Retire: 7 * 24 * time.Hour},
 		Web:    config.Web{Read: "everybody", Session: config.WebSession{Idle: 8 * time.Hour, Life: 24 * time.Hour}},
+		Feeds:  config.Feeds{Every: 5 * time.Minute},
 		Log:    config.Log{Format: "text", Level: "info"},
 	}
 	if diff := cmp.Diff(want, got, plain); diff != "" {
@@ -98,6 +99,7 @@ promotion: external
 missingValues: publish
 nextEnvironment: {dev: stage, stage: prod}
 probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "http://tests.example.com"}]
+feeds: {allow: [ghcr.io/shop], every: 1h}
 `
 	got, problems := config.Parse("fairlead.yaml", []byte(text), dir, environment)
 	if len(problems) > 0 {
@@ -137,6 +139,7 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 		Promotion: "external", MissingValues: "publish",
 		NextEnvironment: map[string]string{"dev": "stage", "stage": "prod"}, Verify: "1%",
 		Probes: []config.Probe{{URL: "https://metrics.example.com/api", Token: &key}, {URL: "http://tests.example.com"}},
+		Feeds:  config.Feeds{Allow: []string{"ghcr.io/shop"}, Every: time.Hour},
 		Log:    config.Log{Format: "text", Level: "info"},
 	}
 	if diff := cmp.Diff(want, got, plain); diff != "" {

@@ -216,7 +216,6 @@ func (r *reader) decodeDuration(n *yaml.Node, v reflect.Value, path string) {
 	v.SetInt(int64(d))
 }
 
-// joinPath redacts the key: it may be a URL with a password.
 func joinPath(path, key string) string { return yamldoc.JoinPath(path, giturl.Redact(key)) }
 
 func describeNode(n *yaml.Node) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/cost"
 )
@@ -48,6 +49,21 @@ func checkCosts(c *checker, costs *Costs) {
 			c.addProblem("costs.limit", hint, "%s", sentence)
 		}
 	}
+}
+
+const defaultFeedsEvery = 5 * time.Minute
+
+func checkFeeds(c *checker, f *Feeds) {
+	for i, entry := range f.Allow {
+		host, _, _ := strings.Cut(entry, "/")
+		if host == "" || strings.Contains(entry, "://") || strings.ContainsAny(entry, "@?# *") {
+			c.addProblem(fmt.Sprintf("feeds.allow[%d]", i), "write ghcr.io/shop, or charts.example.com", "%q is not a host, or a host with the beginning of a path", entry)
+		}
+	}
+	if !c.isGiven("feeds.every") {
+		f.Every = defaultFeedsEvery
+	}
+	c.checkLeast("feeds.every", f.Every)
 }
 
 func (c *checker) checkProbes(probes []Probe) {

@@ -56,6 +56,7 @@ type Settings struct {
 	Web            Web            `yaml:"web"`
 	Probes         []Probe        `yaml:"probes"`
 	Costs          Costs          `yaml:"costs"`
+	Feeds          Feeds          `yaml:"feeds"`
 	Schedulers     []Scheduler    `yaml:"schedulers"`
 	Scheduling     Scheduling     `yaml:"scheduling"`
 	Inventories    []Inventory    `yaml:"inventories"`
@@ -212,6 +213,13 @@ type Postgres struct {
 type Probe struct {
 	URL   string     `yaml:"url" required:"url: https://metrics.example.com/"`
 	Token *SecretRef `yaml:"token"`
+}
+
+// Feeds are what may be asked for versions of applications.
+type Feeds struct {
+	// Allow are hosts with registries or repositories of charts, each with the beginning of a path if not all of it is allowed.
+	Allow []string      `yaml:"allow"`
+	Every time.Duration `yaml:"every"`
 }
 
 // Costs are what is read and allowed of the costs of plans.

@@ -179,7 +179,6 @@ func (h *Hosted[P]) Changes(ctx context.Context, base string) ([]Change, error) 
 	return sortNewest(all, func(c Change) int { return c.Number }), nil
 }
 
-// parsePull returns ErrNotFound for a pull request that is not ours.
 func (h *Hosted[P]) parsePull(p HostedPull[P]) (Pull, Document, error) {
 	pull := p.Pull
 	d, ok := h.parseDocument(pull.Body)

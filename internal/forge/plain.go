@@ -225,7 +225,6 @@ func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err erro
 	return opened, err
 }
 
-// unmovedBranch makes a push fail if the branch has moved.
 func unmovedBranch(branch, commit string) git.RefUpdate {
 	return git.RefUpdate{Ref: "refs/heads/" + branch, Old: commit, New: commit}
 }

@@ -21,7 +21,6 @@ const (
 	keptIssues   = 100 // closed, except the last per mark
 )
 
-// writeAndRemove also removes old documents if the server permits it.
 func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, old []git.RefUpdate, others ...git.RefUpdate) error {
 	err := p.store.writeRecord(ctx, r, message, append(old, others...)...)
 	if len(old) > 0 && errors.Is(err, git.ErrRefused) {

@@ -30,7 +30,7 @@ func fieldSet(names ...string) (set fields) {
 // The fields of data that assignments share; see Scope.
 var (
 	clusterTypeFields = fieldSet("Environment", "ClusterType")
-	targetFields      = fieldSet("Environment", "DeploymentTargetName", "Workspace", "Workload", "Labels", "Manifests")
+	targetFields      = fieldSet("Environment", "DeploymentTargetName", "Workspace", "Workload", "Labels", "Manifests", "Release", "Versions", "Images")
 	valueFields       = fieldSet("Environment", "ConfigData")
 )
 
@@ -52,7 +52,6 @@ func analyseTemplate(set *template.Template, n parse.Node) *analysis {
 	return a
 }
 
-// visitNode visits a node; root means that "." is the whole Data.
 func (a *analysis) visitNode(n parse.Node, root bool) {
 	switch n := n.(type) {
 	case *parse.ListNode:

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
@@ -17,6 +18,14 @@ func (d *Data) detachShared() {
 	d.original = &before
 	d.ConfigData = templatefunc.Clone(d.ConfigData).(map[string]any)
 	d.DependsOn = slices.Clone(d.DependsOn)
+}
+
+// WithVersions returns the data with what releases and pins have of the workload; nil for nothing.
+func (d Data) WithVersions(v *model.TargetVersions) Data {
+	if v != nil {
+		d.Release, d.Versions, d.Images = v.Release, v.Versions, v.Images
+	}
+	return d
 }
 
 func (d *Data) undoChanges() {

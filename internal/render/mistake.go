@@ -51,7 +51,6 @@ func mistakeOf(err error, line int) *Mistake {
 	return m
 }
 
-// clampLine moves a mistake after the end of a text to the last line.
 func (m *Mistake) clampLine(text string) *Mistake {
 	m.Line = min(m.Line, 1+strings.Count(strings.TrimRight(text, "\n"), "\n"))
 	return m

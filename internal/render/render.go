@@ -37,6 +37,11 @@ type Data struct {
 	// DependsOn has the sorted names of targets on the same cluster type that this one
 	// waits for.
 	DependsOn []string
+	// Release, Versions and Images are what releases and pins have of the workload: fields by feed, and parts by image.
+	// They are hidden from functions of all data where there are none, and from hash, so that they change nothing there.
+	Release  string                       `json:",omitempty" yaml:",omitempty" hash:"ignore"`
+	Versions map[string]map[string]string `json:",omitempty" yaml:",omitempty" hash:"ignore"`
+	Images   map[string]map[string]string `json:",omitempty" yaml:",omitempty" hash:"ignore"`
 
 	original *Data // before a template changed them, or nil
 }
@@ -45,7 +50,7 @@ type Data struct {
 // always). Keys must be comparable.
 type Scope struct {
 	ClusterType any           // .Environment, .ClusterType
-	Target      any           // .Environment, .DeploymentTargetName, .Workspace, .Workload, .Labels, .Manifests
+	Target      any           // .Environment, .DeploymentTargetName, .Workspace, .Workload, .Labels, .Manifests, .Release, .Versions, .Images
 	Values      values.Digest // .Environment, .ConfigData
 	// Team marks a target of a workload's repository: its texts are never expanded.
 	Team bool
@@ -154,5 +159,5 @@ func tooLongMistake(manifest int) Mistake {
 
 var fieldNames = []string{
 	"DeploymentTargetName", "Namespace", "Environment", "Workspace", "Workload",
-	"Labels", "Manifests", "ClusterType", "ConfigData", "DependsOn",
+	"Labels", "Manifests", "ClusterType", "ConfigData", "DependsOn", "Release", "Versions", "Images",
 }

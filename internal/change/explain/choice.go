@@ -158,7 +158,6 @@ func writeChoices(p *page, all []Choice) {
 	}
 }
 
-// formatPlaces returns how many places a unit has: "2 of 3 places", or "2 places" if it is to have all.
 func formatPlaces(places, pick int) string {
 	if pick == model.PickAll {
 		return text.Count(places, "place")

@@ -110,7 +110,7 @@ func (q *explainer) templateData(i, j int) (render.Data, *values.Values) {
 		DeploymentTargetName: t.Name, Namespace: q.namespaceName(a), Environment: q.model.Environment,
 		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
 		ClusterType: a.ClusterType.TypeName(), ConfigData: v.Data, DependsOn: objectNames(q.waitedTargets(i, j)),
-	}, v
+	}.WithVersions(t.Pinned), v
 }
 
 func (q *explainer) waitedTargets(i, j int) []Object {
@@ -148,6 +148,9 @@ var fields = []field{
 	{"ClusterType", fromClusterType},
 	{"ConfigData", fromConfigs},
 	{"DependsOn", fromTarget | fromDependencies},
+	{"Release", fromTarget},
+	{"Versions", fromTarget},
+	{"Images", fromTarget},
 }
 
 func (q *explainer) readObjects(i, j int, u templateSlot, t *model.Template) []Read {

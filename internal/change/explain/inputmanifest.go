@@ -39,7 +39,6 @@ func manifestNames(m *model.Model) []string {
 	return slices.Compact(names)
 }
 
-// findManifest adds the namespace to a name if it is unambiguous.
 func findManifest(m *model.Model, name string) string {
 	var found []string
 	for _, one := range m.Clusters.Manifests {

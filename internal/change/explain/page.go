@@ -39,7 +39,6 @@ func (p *page) writeMore(depth, n int) {
 	}
 }
 
-// writeTable takes texts, objects, positions and cells.
 func (p *page) writeTable(depth int, rows [][]any) {
 	if len(rows) == 0 {
 		return

@@ -101,7 +101,6 @@ type field struct {
 	order int
 }
 
-// fieldsOf returns the keys in order. The last of duplicate keys counts.
 func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	fields = make(map[string]field, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -114,7 +113,6 @@ func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	return keys, fields
 }
 
-// compareLists compares items by name if all have one, else by index.
 func (w *comparison) compareLists(old, new []*yaml.Node) {
 	was, is := byName(old), byName(new)
 	if was != nil && is != nil {

@@ -159,7 +159,6 @@ func (c change) describeValues(plain func(string) string) string {
 	}
 }
 
-// scalarText returns "" for a scalar of several lines and for other nodes.
 func scalarText(n *yaml.Node) string {
 	if n == nil || yamldoc.ResolveAlias(n).Kind != yaml.ScalarNode || strings.Contains(strings.TrimSpace(yamldoc.ResolveAlias(n).Value), "\n") {
 		return ""

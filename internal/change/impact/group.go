@@ -69,7 +69,6 @@ func (g *group) add(clusterType, path string) {
 	}
 }
 
-// finishGroup omits values if units have different ones.
 func (g *group) finishGroup(withValues bool) Group {
 	r, classes := g.result, g.found.classes
 	r.Name, r.Classes, r.Risk = groupName(classes), classes, riskOf(classes)

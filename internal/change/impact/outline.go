@@ -109,7 +109,6 @@ func (o *outline) isEdge(i int) bool {
 
 func isSeparator(raw []byte) bool { return bytes.HasPrefix(raw, []byte("---")) }
 
-// itemName identifies an item by its name, if that is the first key.
 func itemName(rest []byte) []byte {
 	if bytes.HasPrefix(rest, []byte("name:")) {
 		return rest

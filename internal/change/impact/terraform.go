@@ -185,7 +185,6 @@ func (r Report) destructionSteps(show func(string) string) string {
 
 func joinSteps(names []string) string { return strings.Join(names, ", then ") }
 
-// dropContained omits beginnings of other steps.
 func dropContained(steps [][]string) [][]string {
 	return slices.DeleteFunc(slices.Clone(steps), func(one []string) bool {
 		return slices.ContainsFunc(steps, func(other []string) bool { return len(other) > len(one) && slices.Equal(other[:len(one)], one) })

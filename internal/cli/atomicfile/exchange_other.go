@@ -4,5 +4,4 @@ package atomicfile
 
 import "errors"
 
-// exchangeFolders cannot be done here.
 func exchangeFolders(_, _ string) error { return errors.ErrUnsupported }

@@ -164,7 +164,6 @@ func (c *checker) checkKnown(what string, path fieldPath, name, kind string, kno
 	return false
 }
 
-// checkSecret reports a Secret that is unnamed, not provided or lacks keys.
 func (c *checker) checkSecret(what string, path fieldPath, ref claudie.Reference, keys ...string) {
 	if ref.Name == "" || ref.Namespace == "" {
 		c.addf(path, "write both", "%s%s has no name, or no namespace", prefixOf(what), path)

@@ -27,6 +27,7 @@ type content struct {
 	disabled      []*Object // Flux does not apply them, and keeps their versions of before
 	broken        bool      // a file could not be read that may hold anything
 	progress      Progress
+	pins          Progress // of layers of that kind
 	problems      problem.List
 	dropped       droppedCounts
 }
@@ -46,6 +47,7 @@ func (c *content) add(o *content) {
 	c.stacks.add(&o.stacks)
 	c.clusters.add(&o.clusters)
 	c.progress.add(&o.progress)
+	c.pins.add(&o.pins)
 	c.placements.add(&o.placements)
 	c.choices, c.besides = append(c.choices, o.choices...), append(c.besides, o.besides...)
 	c.decisions, c.measures = append(c.decisions, o.decisions...), append(c.measures, o.measures...)

@@ -37,7 +37,6 @@ func (c *content) isFull() bool {
 	return stops >= maxProblems
 }
 
-// countUnread counts the files below entries as not read.
 func (c *content) countUnread(entries []tree.Entry) {
 	for _, e := range entries {
 		if e.IsDir() {

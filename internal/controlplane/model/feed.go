@@ -3,232 +3,335 @@ package model
 import (
 	"fmt"
 	"maps"
-	"path"
+	"net/url"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// Feed says that the versions of an application are promoted: the commits of the branch that its registration reads, or tags.
+// Feed says where the versions of an application come from.
 type Feed struct {
 	Object
 	Workload string // the name of the registration
-	Tags     *Tags  // nil for the branch
+	Source   FeedSource
+	// Repo is the Git repository, the repository of a registry without a scheme, or the URL of a repository of charts.
+	Repo   string
+	Branch string // may have [EachEnvironment]
+	Chart  string
+	// VersionFile and Trailer name the versions of commits; at most one is set.
+	VersionFile, Trailer string
+	Tags                 *Tags // those that are versions; nil for a branch
+	// Mutable has a tag that moves taken for a new version.
+	Mutable bool
+	Into    Into
+}
+
+// FeedSource is what versions are of.
+type FeedSource string
+
+// The sources of feeds.
+const (
+	RegistrationFeed FeedSource = "registration"
+	GitRepository    FeedSource = "git"
+	ImageFeed        FeedSource = "image"
+	ArtifactFeed     FeedSource = "artifact"
+	ChartFeed        FeedSource = "chart"
+)
+
+// EachEnvironment stands for the name of an environment in the branch of a feed.
+const EachEnvironment = "{environment}"
+
+// IsRegistration reports whether the versions are commits of the registration's repository, which is read at them.
+func (f *Feed) IsRegistration() bool { return f.Source == RegistrationFeed }
+
+// IsOfEnvironments reports whether each environment has a commit of its own for a version.
+func (f *Feed) IsOfEnvironments() bool { return strings.Contains(f.Branch, EachEnvironment) }
+
+// BranchOf returns the branch with the versions of an environment.
+func (f *Feed) BranchOf(environment string) string {
+	return strings.ReplaceAll(f.Branch, EachEnvironment, environment)
+}
+
+// Into names what versions set on the deployment targets of the workload: keys of manifests and platform values, each by a field
+// of the version, and an image.
+type Into struct {
+	Manifests map[string]string `yaml:"manifests"`
+	Values    map[string]string `yaml:"values"`
+	Images    string            `yaml:"images"`
 }
 
 type feedSpec struct {
-	Workload string       `yaml:"workload" required:"true"`
-	Git      feedGitSpec  `yaml:"git"`
-	Range    verbatimText `yaml:"range"`
+	Workload string           `yaml:"workload" required:"true"`
+	Git      feedGitSpec      `yaml:"git"`
+	Image    feedRegistrySpec `yaml:"image"`
+	Artifact feedRegistrySpec `yaml:"artifact"`
+	Chart    feedChartSpec    `yaml:"chart"`
+	Range    verbatimText     `yaml:"range"`
+	Mutable  bool             `yaml:"mutable"`
+	Into     Into             `yaml:"into"`
 }
 
 type feedGitSpec struct {
-	Tags verbatimText `yaml:"tags"`
+	Repo    string       `yaml:"repo"`
+	Branch  verbatimText `yaml:"branch"`
+	Tags    verbatimText `yaml:"tags"`
+	Version struct {
+		File    string `yaml:"file"`
+		Trailer string `yaml:"trailer"`
+	} `yaml:"version"`
+}
+
+type feedRegistrySpec struct {
+	Repo  string `yaml:"repo"`
+	Tags  string `yaml:"tags"`
+	Order string `yaml:"order"`
+}
+
+type feedChartSpec struct {
+	Repo string `yaml:"repo"`
+	Name string `yaml:"name"`
 }
 
 func readFeed(r *reader, n *yaml.Node, d *decoder) *Feed {
 	o, s, _ := readObject[feedSpec](r, n, "Feed", d)
-	f := &Feed{Object: o, Workload: s.Workload}
-	switch {
-	case s.Git.Tags != "":
-		var err error
-		f.Tags, err = NewTags(string(s.Git.Tags), string(s.Range))
-		if err != nil {
-			d.problems.Addf(o.Pos, d.subject, `write them as in git: {tags: "v*"} and range: ">=1.4.0 <2"`, "%v", err)
+	f := &Feed{Object: o, Workload: s.Workload, Mutable: s.Mutable, Into: s.Into, Source: RegistrationFeed}
+	refuse := func(hint, format string, args ...any) { d.problems.Addf(o.Pos, d.subject, hint, format, args...) }
+	var sources []string
+	if s.Git.Repo != "" {
+		f.Source, sources = GitRepository, append(sources, "git.repo")
+	}
+	for source, registry := range map[FeedSource]feedRegistrySpec{ImageFeed: s.Image, ArtifactFeed: s.Artifact} {
+		if registry != (feedRegistrySpec{}) {
+			f.Source, sources = source, append(sources, string(source))
 		}
-	case s.Range != "":
-		d.problems.Addf(o.Pos, d.subject, `write git: {tags: "v*"} too`, "spec.range selects among tags, and spec.git.tags names none")
+	}
+	if s.Chart != (feedChartSpec{}) {
+		f.Source, sources = ChartFeed, append(sources, "chart")
+	}
+	slices.Sort(sources)
+	if len(sources) > 1 {
+		refuse("write one object of kind Feed for each", "a feed has one source, and spec has %s", text.Join(sources, " and "))
+		return f
+	}
+	switch f.Source {
+	case ImageFeed:
+		f.readRegistry(s.Image, s.Range, refuse)
+	case ArtifactFeed:
+		f.readRegistry(s.Artifact, s.Range, refuse)
+	case ChartFeed:
+		f.readChart(s.Chart, s.Range, refuse)
+	default:
+		f.readGit(s.Git, s.Range, refuse)
+	}
+	switch {
+	case f.IsRegistration() && !f.Into.isEmpty():
+		refuse("remove spec.into, or name another repository in spec.git.repo", "versions of the registration's own repository set nothing: the repository is read at them")
+	case !f.IsRegistration() && f.Into.isEmpty():
+		refuse("write what versions set, as in into: {manifests: {commit: commit}}", "spec.into is missing, so that versions have no effect")
+	}
+	for _, fields := range []map[string]string{f.Into.Manifests, f.Into.Values} {
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			known := f.fields()
+			if !f.IsRegistration() && !slices.Contains(known, fields[key]) {
+				refuse("the fields are "+text.Join(known, " and "), "spec.into sets %s to the field %q, which versions of this feed do not have", key, fields[key])
+			}
+		}
+	}
+	if f.Into.Images != "" && f.Source != ImageFeed {
+		refuse("write spec.image, or spec.into.manifests", "spec.into.images is for feeds of images")
 	}
 	return f
 }
 
-// ReleaseKind is the kind of a [Release]. The earlier name of [HoldRelease] is the same, without spec.lane.
-const ReleaseKind = earlierHoldRelease
-
-// Release is a set of versions that moves along a lane: in a release's own commit, and where an environment has it.
-type Release struct {
-	Object
-	Lane string
-	// Commit is that of the release; "" in that commit itself.
-	Commit   string
-	Versions map[string]FeedVersion // by feed
+func (f *Feed) readGit(s feedGitSpec, within verbatimText, refuse func(hint, format string, args ...any)) {
+	f.Repo, f.Branch, f.VersionFile, f.Trailer = s.Repo, string(s.Branch), s.Version.File, s.Version.Trailer
+	const example = `write them as in git: {tags: "v*"} and range: ">=1.4.0 <2"`
+	var err error
+	switch {
+	case s.Tags != "":
+		f.Tags, err = NewTags(string(s.Tags), string(within))
+	case within != "" && f.VersionFile+f.Trailer == "" && f.IsOfEnvironments():
+		refuse("write spec.git.version, which names the versions of commits", "spec.range is of versions, and commits of %s have no name", f.Branch)
+	case within != "" && f.VersionFile+f.Trailer == "":
+		refuse(`write git: {tags: "v*"} too`, "spec.range selects among tags, and spec.git.tags names none")
+	case within != "":
+		f.Tags, err = NewTags("*", string(within))
+	}
+	if err != nil {
+		refuse(example, "%v", err)
+	}
+	switch {
+	case f.IsRegistration() && (s.Branch != "" || f.VersionFile+f.Trailer != ""):
+		refuse("write spec.git.repo too", "spec.git.branch and spec.git.version are of spec.git.repo, which is missing")
+	case f.Source == GitRepository && (s.Branch == "") == (s.Tags == ""):
+		refuse(`write git: {repo: URL, branch: main} or git: {repo: URL, tags: "v*"}`, "spec.git names either a branch or tags of its repository")
+	case f.VersionFile != "" && f.Trailer != "", f.VersionFile+f.Trailer != "" && s.Tags != "":
+		refuse("keep one of them", "versions are named by a file, by a trailer or by tags")
+	case f.IsOfEnvironments() && f.VersionFile+f.Trailer == "":
+		refuse("write version: {trailer: App-Version} or version: {file: VERSION} into spec.git", "nothing tells which commits of the branches %s are the same version", f.Branch)
+	}
 }
 
-// FeedVersion is one version of an application.
+func (f *Feed) readRegistry(s feedRegistrySpec, within verbatimText, refuse func(hint, format string, args ...any)) {
+	f.Repo = strings.TrimPrefix(s.Repo, "oci://")
+	if f.Repo == "" || strings.Contains(f.Repo, "://") {
+		refuse("write it as ghcr.io/shop/cart", "spec.%s.repo is %q, which is not a repository of a registry", f.Source, s.Repo)
+	}
+	var err error
+	f.Tags, err = NewTagOrder(s.Tags, TagOrder(s.Order), string(within))
+	if err != nil {
+		refuse(`write them as in tags: "^v(.*)$", order: semver and range: ">=1.4.0 <2"`, "%v", err)
+	}
+}
+
+func (f *Feed) readChart(s feedChartSpec, within verbatimText, refuse func(hint, format string, args ...any)) {
+	f.Repo, f.Chart = s.Repo, s.Name
+	u, err := url.Parse(s.Repo)
+	if err != nil || u.Host == "" || u.User != nil || !slices.Contains([]string{"http", "https", "oci"}, u.Scheme) {
+		refuse("write it as https://charts.example.com or oci://ghcr.io/shop/charts", "spec.chart.repo is %q, which is not the URL of a repository of charts", s.Repo)
+	}
+	if s.Name == "" {
+		refuse("", "spec.chart.name is missing")
+	}
+	f.Tags, err = NewTagOrder("", SemanticOrder, string(within))
+	if err != nil {
+		refuse(`write it as in range: ">=1.4.0 <2"`, "%v", err)
+	}
+}
+
+// OCIRepo returns the repository of a registry that has the versions; "" if they are not in a registry.
+func (f *Feed) OCIRepo() string {
+	repo, isOCI := strings.CutPrefix(f.Repo, "oci://")
+	switch {
+	case f.Source == ImageFeed || f.Source == ArtifactFeed:
+		return f.Repo
+	case f.Source == ChartFeed && isOCI:
+		return strings.TrimSuffix(repo, "/") + "/" + f.Chart
+	}
+	return ""
+}
+
+func (f *Feed) fields() []string {
+	switch f.Source {
+	case ImageFeed, ArtifactFeed:
+		return []string{"version", "tag", "digest", "image"}
+	case ChartFeed:
+		return []string{"version", "digest", "chart"}
+	}
+	if f.Tags != nil && f.Branch == "" {
+		return []string{"version", "tag", "commit"}
+	}
+	return []string{"version", "commit"}
+}
+
+func (i Into) isEmpty() bool { return len(i.Manifests)+len(i.Values) == 0 && i.Images == "" }
+
+// Conflict returns what two feeds of one workload both set; "" for nothing.
+func (i Into) Conflict(o Into) string {
+	for _, key := range slices.Sorted(maps.Keys(i.Manifests)) {
+		if _, has := o.Manifests[key]; has {
+			return "manifests." + key
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(i.Values)) {
+		if _, has := o.Values[key]; has {
+			return "the value " + key
+		}
+	}
+	if i.Images != "" && i.Images == o.Images {
+		return "the image " + i.Images
+	}
+	return ""
+}
+
+// FeedVersion is one version of an application, and what it sets.
 type FeedVersion struct {
 	Version string `yaml:"version"`
-	Commit  string `yaml:"commit"`
-	// Registration is the one that is read at the commit.
+	Tag     string `yaml:"tag,omitempty"`
+	Commit  string `yaml:"commit,omitempty"`
+	Digest  string `yaml:"digest,omitempty"`
+	// Image is the whole reference, as in "ghcr.io/shop/cart:1.4.2@sha256:...".
+	Image string `yaml:"image,omitempty"`
+	Chart string `yaml:"chart,omitempty"`
+	// Registration has the workload. It is read at Commit if the version sets nothing.
 	Registration string `yaml:"registration"`
+	Sets         Sets   `yaml:"sets,omitempty"`
 }
 
-type releaseSpec struct {
-	Lane     string                 `yaml:"lane" required:"true"`
-	Commit   verbatimText           `yaml:"commit"`
-	Versions map[string]versionSpec `yaml:"versions" required:"true"`
+// Fields returns the fields as templates know them.
+func (v FeedVersion) Fields() map[string]string {
+	return map[string]string{"version": v.Version, "tag": v.Tag, "commit": v.Commit, "digest": v.Digest, "image": v.Image, "chart": v.Chart}
 }
 
-type versionSpec struct {
-	Version      verbatimText `yaml:"version" required:"true"`
-	Commit       verbatimText `yaml:"commit" required:"true"`
-	Registration string       `yaml:"registration" required:"true"`
+// IsHadAs reports whether an environment with the other version has the version of a release.
+func (v FeedVersion) IsHadAs(o FeedVersion) bool {
+	return v.IsSame(o) || (v.IsOpen() || o.IsOpen()) && v.Version == o.Version && v.Registration == o.Registration
 }
 
-// PinsFolder holds what environments have of releases, in the folder of an environment: a file for each lane.
-const PinsFolder = ".fairlead/pins"
+// IsPinnedAs reports whether pins have the versions of a release.
+func IsPinnedAs(released, pinned map[string]FeedVersion) bool {
+	return maps.EqualFunc(released, pinned, func(v, p FeedVersion) bool { return v.IsHadAs(p) && (v.IsOpen() || v.Sets.Equal(p.Sets)) })
+}
 
-// PinsFile returns the file of a lane's pins in the folder of an environment.
-func PinsFile(folder, lane string) string { return path.Join(folder, PinsFolder, lane+".yaml") }
+// Sets is what a version sets on the deployment targets of its workload.
+type Sets struct {
+	Manifests map[string]string `yaml:"manifests,omitempty"`
+	Values    map[string]string `yaml:"values,omitempty"`
+	Images    map[string]string `yaml:"images,omitempty"`
+}
 
-func readRelease(r *reader, n *yaml.Node, d *decoder) *Release {
-	o, s, _ := readObject[releaseSpec](r, n, ReleaseKind, d)
-	release := &Release{Object: o, Lane: s.Lane, Commit: string(s.Commit), Versions: map[string]FeedVersion{}}
-	const hint = "copy the file as it was before; fairlead versions lists the releases"
-	if s.Commit != "" && !text.IsCommit(release.Commit) {
-		d.problems.Addf(o.Pos, d.subject, hint, "spec.commit is %q, which is not the id of a commit", s.Commit)
-	}
-	pinned := map[string]string{}
-	for _, feed := range slices.Sorted(maps.Keys(s.Versions)) {
-		v := s.Versions[feed]
-		release.Versions[feed] = FeedVersion{string(v.Version), string(v.Commit), v.Registration}
-		if !text.IsCommit(string(v.Commit)) {
-			d.problems.Addf(o.Pos, d.subject, hint, "the commit of %s is %q, which is not the id of a commit", feed, v.Commit)
+// IsRead reports whether the registration is read at the version's commit.
+func (v FeedVersion) IsRead() bool { return v.Commit != "" && v.Sets.isEmpty() }
+
+// IsOpen reports whether each environment gets a commit of its own for the version, when it gets the release.
+func (v FeedVersion) IsOpen() bool { return v.Commit == "" && v.Sets.isEmpty() }
+
+func (s Sets) isEmpty() bool { return len(s.Manifests)+len(s.Values)+len(s.Images) == 0 }
+
+// Equal reports whether both set the same.
+func (s Sets) Equal(o Sets) bool {
+	return maps.Equal(s.Manifests, o.Manifests) && maps.Equal(s.Values, o.Values) && maps.Equal(s.Images, o.Images)
+}
+
+// Equal reports whether two versions are and set the same.
+func (v FeedVersion) Equal(o FeedVersion) bool { return v.IsSame(o) && v.Sets.Equal(o.Sets) }
+
+// IsSame reports whether two versions are the same, whatever they set.
+func (v FeedVersion) IsSame(o FeedVersion) bool {
+	return maps.Equal(v.Fields(), o.Fields()) && v.Registration == o.Registration
+}
+
+// EqualVersions reports whether two releases have the same versions.
+func EqualVersions(a, b map[string]FeedVersion) bool {
+	return maps.EqualFunc(a, b, FeedVersion.Equal)
+}
+
+// With returns the version with what it sets. The error names a field that it does not have.
+func (v FeedVersion) With(into Into) (FeedVersion, error) {
+	fields := v.Fields()
+	fill := func(keys map[string]string) (map[string]string, error) {
+		var filled map[string]string
+		for key, field := range keys {
+			if fields[field] == "" {
+				return nil, fmt.Errorf("it has no %s, which spec.into names", field)
+			}
+			if filled == nil {
+				filled = map[string]string{}
+			}
+			filled[key] = fields[field]
 		}
-		if other := pinned[v.Registration]; other != "" {
-			d.problems.Addf(o.Pos, d.subject, hint, "%s and %s are both versions of %s", other, feed, v.Registration)
-		}
-		pinned[v.Registration] = feed
+		return filled, nil
 	}
-	return release
-}
-
-// EncodeRelease returns the text of a release.
-func EncodeRelease(r Release) ([]byte, error) {
-	type spec struct {
-		Lane     string                 `yaml:"lane"`
-		Commit   string                 `yaml:"commit,omitempty"`
-		Versions map[string]FeedVersion `yaml:"versions"`
+	var err error
+	v.Sets.Manifests, err = fill(into.Manifests)
+	if err == nil {
+		v.Sets.Values, err = fill(into.Values)
 	}
-	return EncodeObject(ReleaseKind, r.Name, spec{r.Lane, r.Commit, r.Versions})
-}
-
-// DescribeChange returns how a release differs from an earlier one, as "checkout 1a2b3c4 -> 4d5e6f7", sorted by feed; nil for no
-// earlier one lists all versions.
-func (r Release) DescribeChange(before *Release) (all []string) {
-	was := map[string]FeedVersion{}
-	if before != nil {
-		was = before.Versions
+	if err == nil && into.Images != "" {
+		v.Sets.Images, err = fill(map[string]string{into.Images: "image"})
 	}
-	for _, feed := range slices.Sorted(maps.Keys(r.Versions)) {
-		v := r.Versions[feed]
-		switch old, had := was[feed]; {
-		case !had:
-			all = append(all, fmt.Sprintf("%s %s", feed, v.Version))
-		case old != v:
-			all = append(all, fmt.Sprintf("%s %s -> %s", feed, old.Version, v.Version))
-		}
-	}
-	for _, feed := range slices.Sorted(maps.Keys(was)) {
-		if _, has := r.Versions[feed]; !has {
-			all = append(all, fmt.Sprintf("%s %s is no longer pinned", feed, was[feed].Version))
-		}
-	}
-	return all
-}
-
-// The kinds of [Pin] and [Skip].
-const (
-	PinKind  = "Pin"
-	SkipKind = "Skip"
-)
-
-// Pin keeps a version of an application in an environment, whatever release the environment has. Its name is that of the feed.
-type Pin struct {
-	Object
-	FeedVersion
-	Reason string
-}
-
-type pinSpec struct {
-	Version      verbatimText `yaml:"version" required:"true"`
-	Commit       verbatimText `yaml:"commit" required:"true"`
-	Registration string       `yaml:"registration" required:"true"`
-	Reason       string       `yaml:"reason" required:"true"`
-}
-
-// PinFile returns the file of a pin in the folder of an environment.
-func PinFile(folder, feed string) string { return path.Join(folder, PinnedFolder, feed+".yaml") }
-
-// PinnedFolder holds the pins of an environment.
-const PinnedFolder = PinsFolder + "/pinned"
-
-func readPin(r *reader, n *yaml.Node, d *decoder) *Pin {
-	o, s, _ := readObject[pinSpec](r, n, PinKind, d)
-	if !text.IsCommit(string(s.Commit)) {
-		d.problems.Addf(o.Pos, d.subject, "fairlead versions pin writes it", "spec.commit is %q, which is not the id of a commit", s.Commit)
-	}
-	return &Pin{o, FeedVersion{string(s.Version), string(s.Commit), s.Registration}, s.Reason}
-}
-
-// EncodePin returns the text of a pin.
-func EncodePin(p Pin) ([]byte, error) {
-	type spec struct {
-		FeedVersion `yaml:",inline"`
-		Reason      string `yaml:"reason"`
-	}
-	return EncodeObject(PinKind, p.Name, spec{p.FeedVersion, p.Reason})
-}
-
-// Skip says that a version of an application is not released again, and that releases with it are not promoted.
-type Skip struct {
-	Object
-	Feed   string
-	Commit string
-	Reason string
-}
-
-type skipSpec struct {
-	Feed   string       `yaml:"feed" required:"true"`
-	Commit verbatimText `yaml:"commit" required:"true"`
-	Reason string       `yaml:"reason" required:"true"`
-}
-
-func readSkip(r *reader, n *yaml.Node, d *decoder) *Skip {
-	o, s, _ := readObject[skipSpec](r, n, SkipKind, d)
-	if !text.IsCommit(string(s.Commit)) {
-		d.problems.Addf(o.Pos, d.subject, "fairlead versions skip writes it", "spec.commit is %q, which is not the id of a commit", s.Commit)
-	}
-	return &Skip{o, s.Feed, string(s.Commit), s.Reason}
-}
-
-func readVersionKind(r *reader, n *yaml.Node, kind string, d *decoder) {
-	switch p := &r.out.progress; kind {
-	case PinKind:
-		p.Pins = append(p.Pins, readPin(r, n, d))
-	case SkipKind:
-		p.Skips = append(p.Skips, readSkip(r, n, d))
-	default:
-		p.Feeds = append(p.Feeds, readFeed(r, n, d))
-	}
-}
-
-// FindSkipped returns the first of a release's versions that is skipped, and why; "" if none is.
-func (r Release) FindSkipped(all []*Skip) (feed, reason string) {
-	for _, feed := range slices.Sorted(maps.Keys(r.Versions)) {
-		if skip := FindSkip(all, feed, r.Versions[feed].Commit); skip != nil {
-			return feed, skip.Reason
-		}
-	}
-	return "", ""
-}
-
-// FindSkip returns what has a version skipped; nil if nothing does.
-func FindSkip(all []*Skip, feed, commit string) *Skip {
-	i := slices.IndexFunc(all, func(s *Skip) bool { return s.Feed == feed && s.Commit == commit })
-	if i < 0 {
-		return nil
-	}
-	return all[i]
+	return v, err
 }

@@ -44,7 +44,7 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	last.workloads = last.workloads.nextList(all.workloads, problems, func(w *workload) *Object { return &w.Object })
 	last.made = last.made.nextLists(m, last.workloads.kept)
 	warnOwned(env, all.targets, last.workloads.kept, problems)
-	targets := m.collectTargets(last.made, all.targets, problems)
+	targets := m.pinTargets(m.collectTargets(last.made, all.targets, problems), &all.pins, problems)
 	last.targets = last.targets.nextList(targets, problems, func(t *Target) *Object { return &t.Object })
 	m.Targets, m.workloads, m.written = last.targets.kept, last.workloads.kept, all.targets
 	if !m.Broken {
@@ -216,7 +216,7 @@ func (w *workload) makeTarget(s *targetSpec, workspace string, problems *problem
 			Labels: map[string]string{}, Pos: w.pos(s.Name.Line),
 		},
 		Workload: w.Name, Workspace: workspace, Environment: s.Environment, Manifests: s.Manifests,
-		DependsOn: dependenciesOf(s.Annotations, w.pos), Team: w.registration != "",
+		DependsOn: dependenciesOf(s.Annotations, w.pos), Team: w.registration != "", registration: w.registration,
 	}
 	maps.Copy(t.Labels, s.Labels)
 	maps.Copy(t.Labels, w.Labels)

@@ -44,6 +44,8 @@ const (
 	Files
 	// Decisions is the folder with the decisions of an environment: see [DecisionFolder].
 	Decisions
+	// Pins is the folder with the releases and pins of an environment: see [PinsFolder].
+	Pins
 )
 
 // Layer is the files of one repository that take part in an environment.
@@ -207,6 +209,10 @@ type Target struct {
 	DependsOn []Dependency
 	// Requests is what its annotations and those of its workload say that it needs: see [Model.RequestsOf].
 	Requests Amounts
+	// Pinned is nil if no release or pin sets anything on it.
+	Pinned *TargetVersions
+
+	registration string
 }
 
 // Dependency is one name in a fairlead.io/depends-on annotation: a workload's or

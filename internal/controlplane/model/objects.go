@@ -53,7 +53,6 @@ func readObject[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object
 	return r.readMetadata(n, kind, b.Metadata, d), b.Spec, b.Metadata
 }
 
-// withSpec returns an object with an empty spec if it has none.
 func withSpec(n *yaml.Node) *yaml.Node {
 	if _, spec := yamldoc.LookUpPair(n, "spec"); spec != nil {
 		return n

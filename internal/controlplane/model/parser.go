@@ -393,6 +393,8 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	case r.layer.Kind == Decisions && r.readPlacementObject(n, h, d):
 	case r.layer.Kind == Decisions && (group != OwnGroup || h.kind != DecisionKind && h.kind != ChoiceKind):
 		d.addProblem(n, "", "this folder holds Decisions, Choices and objects of Open Cluster Management, and nothing else")
+	case r.layer.Kind == Pins:
+		readPinned(r, n, h, d)
 	case group == Group && version != Version:
 		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Kalypso have %s", h.apiVersion, APIVersion)
 	case group == Group && slices.Contains(generatedKinds, h.kind):

@@ -380,7 +380,6 @@ func (m *Model) typesOf(p *Policy, decided map[string]bool, clusters []*managedC
 	return placed
 }
 
-// nameSome names the first few of many names.
 func nameSome(names []string) string {
 	const some = 5
 	if len(names) > some {

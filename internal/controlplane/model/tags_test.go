@@ -23,7 +23,7 @@ func TestTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := tags.Newest(strings.Fields(c.tags)); got != c.want {
+		if got := tags.Newest(strings.Fields(c.tags), nil); got != c.want {
 			t.Errorf("%s %s of %s: %q, want %q", c.pattern, c.within, c.tags, got, c.want)
 		}
 	}
@@ -44,7 +44,7 @@ func BenchmarkTags(b *testing.B) {
 		all[i] = fmt.Sprintf("v%d.%d.%d", i/100, i%100, i%7)
 	}
 	for b.Loop() {
-		if tags.Newest(all) == "" {
+		if tags.Newest(all, nil) == "" {
 			b.Fatal("none")
 		}
 	}

@@ -177,7 +177,6 @@ func parseShare(text verbatimText, pos problem.Pos, d *decoder) Share {
 
 const maxShare = 1_000_000
 
-// parse returns the budget of waves after the first, too.
 func (s advanceSpec) parse(pos problem.Pos, d *decoder) (Advance, *Budget) {
 	d.checkOneOf(pos, "onChange", s.OnChange, "finish", "restart")
 	d.checkOneOf(pos, "onFailure", s.OnFailure, "halt", "back")

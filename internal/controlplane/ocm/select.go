@@ -87,7 +87,6 @@ func (o *Objects) scoresFunction() cel.EnvOption {
 	return cel.Function("scores", cel.MemberOverload("managed_cluster_scores", []*cel.Type{cel.DynType, cel.StringType}, cel.ListType(cel.DynType), cel.BinaryBinding(ask)))
 }
 
-// matches reports whether a cluster is selected. As in OCM, an expression that fails selects nothing.
 func (s selector) matches(c *Cluster) bool {
 	claims := labels.Set{}
 	for _, claim := range c.Status.ClusterClaims {

@@ -139,7 +139,6 @@ func encodeText(text string) *yaml.Node {
 	return n
 }
 
-// isEmpty is false for a pointer to a zero value.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:

@@ -75,7 +75,6 @@ func (p *partPlan) findPool(name string) *claudie.DynamicPool {
 	return cmp.Or(p.want.dynamic[name], p.now.dynamic[name])
 }
 
-// networkOf returns "" for static pools and if all machines share one network.
 func (p *partPlan) networkOf(pool string) string {
 	d := p.findPool(pool)
 	if d == nil || p.single {

@@ -183,7 +183,6 @@ func (n *stagePlanner) findOpen(plan Plan) {
 	n.open = slices.Compact(n.open)
 }
 
-// enter returns false if the phase changes nothing.
 func (n *stagePlanner) enter(phase Phase, state State) (Stage, bool, error) {
 	settled := *n.previous.beforeRollout()
 	settled.Rollout = nil

@@ -155,7 +155,6 @@ func (r *Resolver) indexNeeds() {
 	}
 }
 
-// needSet omits needs that no rule or schema has.
 func (r *Resolver) needSet(needs []Need) schedule.Set {
 	s := schedule.NewSet(len(r.index))
 	for _, n := range needs {

@@ -56,7 +56,6 @@ func (g *Forge) repoLabels(ctx context.Context) ([]*sdk.Label, error) {
 	})
 }
 
-// setLabels also updates p.Labels.
 func (g *Forge) setLabels(ctx context.Context, p *sdk.PullRequest, add, remove []string) error {
 	if len(add) > 0 {
 		ids, err := g.labelIDs(ctx, add)

@@ -59,7 +59,6 @@ func isRefused(err error, phrase string) bool {
 	return errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), phrase)
 }
 
-// enableAutoMerge merges now if nothing is missing.
 func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit string) error {
 	err := tryMethods(func(method string) error { return g.requestAutoMerge(ctx, p, commit, method) })
 	var r *problem.Refusal

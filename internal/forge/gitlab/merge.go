@@ -33,7 +33,6 @@ func (g *Forge) acceptMerge(ctx context.Context, op string, number int, o gl.Acc
 	return r
 }
 
-// enableAutoMerge merges now if there is nothing to wait for.
 func (g *Forge) enableAutoMerge(ctx context.Context, m mergeRequest, commit string) error {
 	o := gl.AcceptMergeRequestOptions{SHA: &commit}
 	// GitLab does not wait without a pipeline.

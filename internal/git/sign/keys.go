@@ -260,7 +260,6 @@ func (k Keys) findGPG(text []byte, signature, address string, now time.Time) (Ow
 	return Nobody, "", why
 }
 
-// addressesOf omits revoked user ids.
 func addressesOf(e *openpgp.Entity) []string {
 	var all []string
 	for _, id := range e.Identities {

@@ -59,7 +59,6 @@ func (r nameRef) findLine() int {
 	return scope[0].Line
 }
 
-// nodesUnder ignores the case of the key, as kustomize does.
 func (s *source) nodesUnder(key string) []*yaml.Node {
 	var found []*yaml.Node
 	for _, doc := range s.docs {

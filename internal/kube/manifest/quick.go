@@ -215,7 +215,6 @@ func (q *quickReader) byteAt(i int) byte {
 	return '\n'
 }
 
-// isBlank does not accept tabs.
 func (q *quickReader) isBlank(i int) bool {
 	c := q.byteAt(i)
 	return c == ' ' || c == '\n'

@@ -2,7 +2,6 @@ package lane
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -11,10 +10,10 @@ import (
 
 // NewestVersion is what a feed offers for the next release of its lane.
 type NewestVersion struct {
-	Feed, Registration string
-	Version            string
-	Commit             string // "" if it is unknown
-	// Follows reports that Commit contains the commit of the last release.
+	Feed string
+	// FeedVersion has no Version if it is unknown.
+	model.FeedVersion
+	// Follows reports that the version may come after that of the last release: it contains its commit, or is greater.
 	Follows bool
 	// Unchanged reports that what is read is the same at both.
 	Unchanged bool
@@ -33,19 +32,20 @@ func NextRelease(lane string, last *model.Release, found []NewestVersion) (next 
 	}
 	for _, f := range found {
 		old, has := had[f.Feed]
-		has = has && old.Registration == f.Registration
+		has = has && old.Registration == f.Registration && (f.Version == "" || old.IsRead() == f.IsRead())
+		isSame := has && (f.IsSame(old) || f.Commit != "" && f.Commit == old.Commit)
 		switch {
-		case f.Commit == "" && !has:
-		case f.Commit == "", has && (f.Commit == old.Commit || f.Follows && (f.Unchanged || f.Released)):
+		case f.Version == "" && !has:
+		case f.Version == "", isSame && f.Sets.Equal(old.Sets), has && !isSame && f.Follows && (f.Unchanged || f.Released):
 			next.Versions[f.Feed] = old
-		case has && !f.Follows:
+		case has && !isSame && !f.Follows:
 			next.Versions[f.Feed] = old
 			rewritten = append(rewritten, f.Feed)
 		default:
-			next.Versions[f.Feed] = model.FeedVersion{Version: f.Version, Commit: f.Commit, Registration: f.Registration}
+			next.Versions[f.Feed] = f.FeedVersion
 		}
 	}
-	if maps.Equal(next.Versions, had) {
+	if model.EqualVersions(next.Versions, had) {
 		return nil, rewritten
 	}
 	next.Name = fmt.Sprintf("%s-%d", lane, number+1)

@@ -2,7 +2,6 @@ package lane_test
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -16,12 +15,17 @@ import (
 
 // TestNextRelease: a release is made of what is new, has all versions, and none that falls but by hand.
 func TestNextRelease(t *testing.T) {
-	version := func(commit string) model.FeedVersion {
-		return model.FeedVersion{Version: commit, Commit: commit, Registration: "till"}
+	offered := func(registration, commit string) model.FeedVersion {
+		return model.FeedVersion{Version: commit, Commit: commit, Registration: registration}
+	}
+	version := func(commit string) model.FeedVersion { return offered("till", commit) }
+	image := func(version, digest, key string) model.FeedVersion {
+		return model.FeedVersion{Version: version, Tag: version, Digest: digest, Registration: "till", Sets: model.Sets{Values: map[string]string{key: version}}}
 	}
 	last := func(number string, versions map[string]model.FeedVersion) *model.Release {
 		return &model.Release{Object: model.Object{Name: "shop-" + number}, Lane: "shop", Versions: versions}
 	}
+	hadImage := last("7", map[string]model.FeedVersion{"till": image("1.4.1", "d1", "tag")})
 	had := last("7", map[string]model.FeedVersion{"till": version("a1")})
 	for name, test := range map[string]struct {
 		last      *model.Release
@@ -30,25 +34,28 @@ func TestNextRelease(t *testing.T) {
 		called    string
 		rewritten []string
 	}{
-		"first":               {nil, []lane.NewestVersion{{Feed: "till", Registration: "till", Commit: "a1"}}, map[string]model.FeedVersion{"till": version("a1")}, "shop-1", nil},
-		"first, unknown":      {nil, []lane.NewestVersion{{Feed: "till", Registration: "till"}}, nil, "", nil},
-		"newer":               {had, []lane.NewestVersion{{Feed: "till", Registration: "till", Commit: "a2", Follows: true}}, map[string]model.FeedVersion{"till": version("a2")}, "shop-8", nil},
-		"the same":            {had, []lane.NewestVersion{{Feed: "till", Registration: "till", Commit: "a1"}}, nil, "", nil},
-		"another folder":      {had, []lane.NewestVersion{{Feed: "till", Registration: "till", Commit: "a2", Follows: true, Unchanged: true}}, nil, "", nil},
-		"unknown now":         {had, []lane.NewestVersion{{Feed: "till", Registration: "till"}}, nil, "", nil},
-		"rewritten":           {had, []lane.NewestVersion{{Feed: "till", Registration: "till", Commit: "b1"}}, nil, "", []string{"till"}},
-		"an older one, taken": {had, []lane.NewestVersion{{Feed: "till", Registration: "till", Commit: "a2", Follows: true, Released: true}}, nil, "", nil},
-		"no feed any more":    {had, nil, map[string]model.FeedVersion{}, "shop-8", nil},
-		"another registration": {had, []lane.NewestVersion{{Feed: "till", Registration: "kiosk", Commit: "b1"}},
+		"first":               {nil, []lane.NewestVersion{{Feed: "till", FeedVersion: offered("till", "a1")}}, map[string]model.FeedVersion{"till": version("a1")}, "shop-1", nil},
+		"first, unknown":      {nil, []lane.NewestVersion{{Feed: "till", FeedVersion: offered("till", "")}}, nil, "", nil},
+		"newer":               {had, []lane.NewestVersion{{Feed: "till", FeedVersion: offered("till", "a2"), Follows: true}}, map[string]model.FeedVersion{"till": version("a2")}, "shop-8", nil},
+		"the same":            {had, []lane.NewestVersion{{Feed: "till", FeedVersion: offered("till", "a1")}}, nil, "", nil},
+		"another folder":      {had, []lane.NewestVersion{{Feed: "till", FeedVersion: offered("till", "a2"), Follows: true, Unchanged: true}}, nil, "", nil},
+		"unknown now":         {had, []lane.NewestVersion{{Feed: "till", FeedVersion: offered("till", "")}}, nil, "", nil},
+		"rewritten":           {had, []lane.NewestVersion{{Feed: "till", FeedVersion: offered("till", "b1")}}, nil, "", []string{"till"}},
+		"an older one, taken": {had, []lane.NewestVersion{{Feed: "till", FeedVersion: offered("till", "a2"), Follows: true, Released: true}}, nil, "", nil},
+		"a newer image": {hadImage, []lane.NewestVersion{{Feed: "till", FeedVersion: image("1.4.2", "d2", "tag"), Follows: true}},
+			map[string]model.FeedVersion{"till": image("1.4.2", "d2", "tag")}, "shop-8", nil},
+		"a tag that moved":       {hadImage, []lane.NewestVersion{{Feed: "till", FeedVersion: image("1.4.1", "d2", "tag")}}, nil, "", []string{"till"}},
+		"a tag that may move":    {hadImage, []lane.NewestVersion{{Feed: "till", FeedVersion: image("1.4.1", "d2", "tag"), Follows: true}}, map[string]model.FeedVersion{"till": image("1.4.1", "d2", "tag")}, "shop-8", nil},
+		"the same image":         {hadImage, []lane.NewestVersion{{Feed: "till", FeedVersion: image("1.4.1", "d1", "tag")}}, nil, "", nil},
+		"it sets something else": {hadImage, []lane.NewestVersion{{Feed: "till", FeedVersion: image("1.4.1", "d1", "version")}}, map[string]model.FeedVersion{"till": image("1.4.1", "d1", "version")}, "shop-8", nil},
+		"no feed any more":       {had, nil, map[string]model.FeedVersion{}, "shop-8", nil},
+		"another registration": {had, []lane.NewestVersion{{Feed: "till", FeedVersion: offered("kiosk", "b1")}},
 			map[string]model.FeedVersion{"till": {Version: "b1", Commit: "b1", Registration: "kiosk"}}, "shop-8", nil},
 		"two feeds, one rewritten": {last("9", map[string]model.FeedVersion{"cart": version("c1"), "till": version("a1")}),
-			[]lane.NewestVersion{{Feed: "cart", Registration: "till", Commit: "x"}, {Feed: "till", Registration: "till", Commit: "a2", Follows: true}},
+			[]lane.NewestVersion{{Feed: "cart", FeedVersion: offered("till", "x")}, {Feed: "till", FeedVersion: offered("till", "a2"), Follows: true}},
 			map[string]model.FeedVersion{"cart": version("c1"), "till": version("a2")}, "shop-10", []string{"cart"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i, f := range test.found {
-				test.found[i].Version = f.Commit
-			}
 			next, rewritten := lane.NextRelease("shop", test.last, test.found)
 			if !slices.Equal(rewritten, test.rewritten) {
 				t.Errorf("rewritten are %q, want %q", rewritten, test.rewritten)
@@ -131,13 +138,13 @@ func offerVersions(feeds []*teamFeed, line []*model.Release, random *rand.Rand, 
 		if f.isGone {
 			continue
 		}
-		one := lane.NewestVersion{Feed: f.name, Registration: f.name, Version: f.commit(), Commit: f.commit(), Follows: true}
+		one := lane.NewestVersion{Feed: f.name, FeedVersion: model.FeedVersion{Registration: f.name, Version: f.commit(), Commit: f.commit()}, Follows: true}
 		switch {
 		case hand:
 			taken := teamFeed{name: f.name, branch: f.branch, number: random.IntN(f.number + 1)}
 			one.Version, one.Commit = taken.commit(), taken.commit()
 		case random.IntN(5) == 0:
-			one.Commit = ""
+			one.Version, one.Commit = "", ""
 		case len(line) > 0:
 			had := line[len(line)-1].Versions[f.name].Commit
 			one.Follows = had == "" || had <= one.Commit && had[:strings.Index(had, ".")] == one.Commit[:strings.Index(one.Commit, ".")]
@@ -159,7 +166,7 @@ func checkRelease(last, next *model.Release, found []lane.NewestVersion, rewritt
 	if next != nil {
 		has = next.Versions
 		switch {
-		case maps.Equal(had, has):
+		case model.EqualVersions(had, has):
 			return "a release of nothing new"
 		case next.Name != fmt.Sprintf("l-%d", number+1):
 			return "its name does not follow"
@@ -172,13 +179,13 @@ func checkRelease(last, next *model.Release, found []lane.NewestVersion, rewritt
 		switch {
 		case wasThere && !isThere:
 			return f.Feed + " is lost"
-		case isThere && v != old && v.Commit != f.Commit:
+		case isThere && !v.Equal(old) && v.Commit != f.Commit:
 			return f.Feed + " has a version that nobody offers"
-		case !hand && wasThere && v != old && !f.Follows:
+		case !hand && wasThere && !v.Equal(old) && !f.Follows:
 			return f.Feed + " fell"
 		case isNew && v.Commit != f.Commit:
 			return f.Feed + " has not the newest version"
-		case slices.Contains(rewritten, f.Feed) && v != old:
+		case slices.Contains(rewritten, f.Feed) && !v.Equal(old):
 			return f.Feed + " is rewritten, and taken"
 		case !hand && wasThere && f.Commit != "" && !f.Follows && f.Commit != old.Commit && !slices.Contains(rewritten, f.Feed):
 			return f.Feed + " is rewritten, and nobody is told"

@@ -216,7 +216,6 @@ func JudgeShare(clusters, ready, failed, percent int) Phase {
 	return Progressing
 }
 
-// rounded up
 func countNeeded(clusters, percent int) int { return (clusters*percent + 99) / 100 }
 
 func (g *group) judge() {

@@ -84,7 +84,7 @@ func (d *Session) examine(ctx context.Context, v snapshot, dr draft) (examinatio
 func (d *Session) openAt(ctx context.Context, base string) (*source.Source, error) {
 	o := d.options
 	return source.Open(ctx, source.Options{
-		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Base: base, Map: o.Map, Parser: model.NewParser(), Rendering: o.Rendering, ReportUnreachable: true,
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Base: base, Map: o.Map, Registries: o.Registries, Parser: model.NewParser(), Rendering: o.Rendering, ReportUnreachable: true,
 		Open: func(ctx context.Context, place string) (*git.Repository, error) {
 			if known := o.Mirrors.Known(place); known != nil && known.Mirror() != nil {
 				return known.Mirror(), nil

@@ -219,7 +219,7 @@ func promoteLane(ctx context.Context, d *Session, v snapshot, p Promotion) (chan
 		if err != nil {
 			return change{}, err
 		}
-		return promoteRelease(r, release, p, d.options.Now())
+		return promoteRelease(ctx, d, r, release, p, d.options.Now())
 	}
 	l, err := newLaneView(v, p.Lane)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -106,7 +105,7 @@ func findSentRelease(ctx context.Context, d *Session, r releaseView, from string
 	return pins.Commit, nil
 }
 
-func promoteRelease(r releaseView, commit string, p Promotion, now time.Time) (change, error) {
+func promoteRelease(ctx context.Context, d *Session, r releaseView, commit string, p Promotion, now time.Time) (change, error) {
 	release, present := r.Find(commit), r.present()
 	if release == nil {
 		return change{}, problem.Refusef("fairlead versions lists them", "lane %s has no release %s", r.Lane, text.ShortCommit(commit))
@@ -137,7 +136,7 @@ func promoteRelease(r releaseView, commit string, p Promotion, now time.Time) (c
 	if c.overridden != nil {
 		c.forced, c.reason = p.Reason, ""
 	}
-	return c, r.writePins(&c, commit)
+	return c, r.writePins(ctx, d, &c, commit)
 }
 
 func (r releaseView) findObjections(p Promotion, commit string, now time.Time) objections {
@@ -167,12 +166,20 @@ func (r releaseView) findObjections(p Promotion, commit string, now time.Time) o
 	return all
 }
 
-func (r releaseView) writePins(c *change, commit string) error {
-	release := r.Find(commit)
-	file, content, err := promoter.NewPins(r.branch, *release, commit)
+func (r releaseView) writePins(ctx context.Context, d *Session, c *change, commit string) error {
+	release, missing, err := source.CompleteRelease(ctx, d.source, r.base.Feeds, c.environment, *r.Find(commit))
+	if err != nil {
+		return err
+	}
+	if missing != "" {
+		return problem.Refusef("wait for it, or take another release: fairlead versions lists them", "%s", missing)
+	}
+	file, content, err := promoter.NewPins(r.branch, release, commit)
 	c.workloads = map[string]string{}
 	for _, v := range release.Versions {
-		c.workloads[v.Registration] = v.Commit
+		if v.IsRead() {
+			c.workloads[v.Registration] = v.Commit
+		}
 	}
 	if c.files == nil {
 		c.files = map[string][]byte{}
@@ -223,7 +230,7 @@ func rollBackRelease(ctx context.Context, d *Session, r releaseView, b Rollback)
 		summary: fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s --lane %[3]s", b.Environment, r.describe(target), text.QuoteShell(b.Lane)),
 		moves:   r.Find(target).DescribeChange(r.pins),
 	}
-	err = r.writePins(&c, target)
+	err = r.writePins(ctx, d, &c, target)
 	if err == nil {
 		err = c.writeHold(r.snapshot, promoter.LaneHoldFile(r.branch.Folder, b.Lane), holdSpec{Reason: b.Reason, Lane: b.Lane})
 	}
@@ -236,6 +243,28 @@ type Cut struct {
 	// Versions are revisions, by feed.
 	Versions map[string]string
 	Reason   string
+}
+
+// chooseVersion returns the newest version of a feed, or that of a revision; the zero value if the newest one is skipped.
+func chooseVersion(ctx context.Context, d *Session, base source.Base, f source.FeedSource, revision string) (model.FeedVersion, error) {
+	find := source.FindVersion
+	if revision != "" {
+		find = func(ctx context.Context, s *source.Source, f source.FeedSource) (source.Offer, error) {
+			return source.ResolveVersion(ctx, s, f, "", revision)
+		}
+	}
+	v, err := find(ctx, d.source, f)
+	switch skip := model.FindSkip(base.Progress.Skips, f.Name, v.FeedVersion); {
+	case errors.Is(err, git.ErrNoRevision) && revision != "":
+		return v.FeedVersion, problem.Refusef("check the name, and that it was pushed", "%s has no revision %s", f.Place(), revision)
+	case err != nil:
+		return v.FeedVersion, fmt.Errorf("read the version of %s: %w", f.Name, err)
+	case skip != nil && revision != "":
+		return v.FeedVersion, problem.Refusef(fmt.Sprintf("fairlead versions skip %s=%s --undo ends that", f.Name, revision), "%s %s is skipped: %s", f.Name, v.Version, skip.Reason)
+	case skip != nil:
+		return model.FeedVersion{Registration: v.Registration}, nil
+	}
+	return v.FeedVersion, nil
 }
 
 // CutRelease commits a release to the branch of a lane.
@@ -270,22 +299,11 @@ func CutRelease(ctx context.Context, d *Session, c Cut) (Result, error) {
 	var names []string
 	for _, f := range feeds {
 		names = append(names, f.Name)
-		v, err := source.FindVersion(ctx, d.source, f)
-		if revision := c.Versions[f.Name]; v.Repo != nil && revision != "" {
-			v, err = f.ResolveVersion(v.Repo, revision)
-		}
-		if errors.Is(err, git.ErrNoRevision) && c.Versions[f.Name] != "" {
-			return Result{}, problem.Refusef("check the name, and that it was pushed", "%s has no revision %s", giturl.Redact(f.Registration.Workload.Repo), c.Versions[f.Name])
-		}
+		v, err := chooseVersion(ctx, d, base, f, c.Versions[f.Name])
 		if err != nil {
-			return Result{}, fmt.Errorf("read the version of %s: %w", f.Name, err)
+			return Result{}, err
 		}
-		if skip := model.FindSkip(base.Progress.Skips, f.Name, v.Commit); skip != nil && c.Versions[f.Name] != "" {
-			return Result{}, problem.Refusef(fmt.Sprintf("fairlead versions skip %s=%s --undo ends that", f.Name, c.Versions[f.Name]), "%s %s is skipped: %s", f.Name, v.Name, skip.Reason)
-		} else if skip != nil {
-			v.Commit = ""
-		}
-		found = append(found, lane.NewestVersion{Feed: f.Name, Registration: f.Registration.Name, Version: v.Name, Commit: v.Commit, Follows: true})
+		found = append(found, lane.NewestVersion{Feed: f.Name, FeedVersion: v, Follows: true})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Versions)) {
 		if !slices.Contains(names, name) {

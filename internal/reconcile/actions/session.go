@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/registry"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render"
@@ -40,8 +41,9 @@ type Options struct {
 	// locations of repositories, by URL, and Next the order of environments where none is written.
 	ControlPlane, BaseBranch string
 	Map, Next                map[string]string
-	Mirrors                  *repos.Mirrors // opens the repositories
-	Rendering                render.Options // as the daemon renders
+	Mirrors                  *repos.Mirrors   // opens the repositories
+	Registries               *registry.Client // nil if the settings are not known
+	Rendering                render.Options   // as the daemon renders
 	// Forge opens the forge of a repository, to propose changes as pull requests; nil pushes them
 	// directly.
 	Forge func(remote *git.Remote, place string) (forge.Forge, error)
@@ -74,7 +76,7 @@ type Session struct {
 // Open reads the control plane.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	read, err := source.Open(ctx, source.Options{
-		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: o.Mirrors.Open, Parser: model.NewParser(), Rendering: o.Rendering,
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: o.Mirrors.Open, Registries: o.Registries, Parser: model.NewParser(), Rendering: o.Rendering,
 	})
 	d := &Session{options: o, source: read}
 	d.forge = sync.OnceValues(d.openStatuses)

@@ -14,14 +14,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// findFeed returns a feed, and the commit of a revision of its repository, or of a release that has it.
-func findFeed(ctx context.Context, d *Session, base source.Base, name, revision string) (f source.FeedSource, v model.FeedVersion, err error) {
+func findFeed(ctx context.Context, d *Session, base source.Base, environment, name, revision string) (f source.FeedSource, v model.FeedVersion, err error) {
 	names := list.Convert(base.Feeds, func(f source.FeedSource) string { return f.Name })
 	i := slices.Index(names, name)
 	if i < 0 {
@@ -41,38 +39,43 @@ func findFeed(ctx context.Context, d *Session, base source.Base, name, revision 
 				continue
 			}
 			v, has := known.Find(release).Versions[name]
+			if has && v.IsOpen() && environment != "" {
+				revision = v.Version
+				break
+			}
 			if has {
 				return f, v, nil
 			}
 			return f, v, problem.Refusef("name a revision of its repository", "%s has no version of %s", revision, name)
 		}
 	}
-	offered, err := source.FindVersion(ctx, d.source, f)
-	if offered.Repo == nil {
+	named, err := source.ResolveVersion(ctx, d.source, f, environment, revision)
+	if errors.Is(err, git.ErrNoRevision) {
+		return f, v, problem.Refusef("check the name, and that it was pushed", "%s has no revision %s, and lane %s no such release", f.Place(), revision, f.Lane)
+	}
+	if err != nil {
 		return f, v, fmt.Errorf("read the versions of %s: %w", name, err)
 	}
-	named, err := f.ResolveVersion(offered.Repo, revision)
-	v = model.FeedVersion{Version: named.Name, Commit: named.Commit, Registration: f.Registration.Name}
-	if errors.Is(err, git.ErrNoRevision) {
-		err = problem.Refusef("check the name, and that it was pushed", "%s has no revision %s, and lane %s no such release", giturl.Redact(f.Registration.Workload.Repo), revision, f.Lane)
-	}
-	return f, v, err
+	return f, named.FeedVersion, nil
 }
 
 // PinVersion keeps a version of a feed in an environment, whatever releases it gets.
 func PinVersion(ctx context.Context, d *Session, environment, feed, revision, reason string) (Result, error) {
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
-		f, version, err := findFeed(ctx, d, v.base, feed, revision)
+		f, version, err := findFeed(ctx, d, v.base, environment, feed, revision)
 		if err != nil {
 			return change{}, err
 		}
-		if skip := model.FindSkip(v.base.Progress.Skips, feed, version.Commit); skip != nil {
+		if skip := model.FindSkip(v.base.Progress.Skips, feed, version); skip != nil {
 			return change{}, problem.Refusef(endSkip(feed, version), "%s %s is skipped: %s", feed, version.Version, skip.Reason)
 		}
 		c := change{
-			action: pinVersion, environment: environment, part: feed, reason: reason, workloads: map[string]string{f.Registration.Name: version.Commit},
+			action: pinVersion, environment: environment, part: feed, reason: reason, workloads: map[string]string{},
 			title:   fmt.Sprintf("Pin %s in %s to %s", feed, environment, version.Version),
 			summary: fmt.Sprintf("%s stays at %s in %s until fairlead versions unpin %[3]s %[1]s", feed, version.Version, environment),
+		}
+		if version.IsRead() {
+			c.workloads[f.Registration.Name] = version.Commit
 		}
 		content, err := model.EncodePin(model.Pin{Object: model.Object{Name: feed}, Reason: reason, FeedVersion: version})
 		c.files = map[string][]byte{model.PinFile(v.branch.Folder, feed): content}
@@ -93,7 +96,7 @@ func UnpinVersion(ctx context.Context, d *Session, environment, feed, reason str
 			return c, err
 		}
 		for _, r := range v.branch.Progress.Releases {
-			if skip := model.FindSkip(v.base.Progress.Skips, feed, r.Versions[feed].Commit); isPinned && skip != nil {
+			if skip := model.FindSkip(v.base.Progress.Skips, feed, r.Versions[feed]); isPinned && skip != nil {
 				return c, problem.Refusef(fmt.Sprintf("fairlead rollback %s --lane %s --reason TEXT first, wait for a newer release, or %s", environment, text.QuoteShell(r.Lane), endSkip(feed, r.Versions[feed])), "%s %s of %s, which %s would get, is skipped: %s", feed, r.Versions[feed].Version, r.Name, environment, skip.Reason)
 			}
 		}
@@ -102,21 +105,31 @@ func UnpinVersion(ctx context.Context, d *Session, environment, feed, reason str
 			return c, nil
 		}
 		c.summary = fmt.Sprintf("%s is not pinned in %s", feed, environment)
-		_, _, err = findFeed(ctx, d, v.base, feed, "")
+		_, _, err = findFeed(ctx, d, v.base, environment, feed, "")
 		return c, err
 	})
 }
 
-func skipFile(feed, commit string) string {
-	return path.Join(source.OwnFolder, "skips", feed+"-"+text.ShortCommit(commit)+".yaml")
+func skipFile(feed string, v model.FeedVersion) string {
+	name := v.Version
+	if v.Commit != "" {
+		name = text.ShortCommit(v.Commit)
+	}
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+	return path.Join(source.OwnFolder, "skips", strings.TrimRight(feed+"-"+name, "-.")+".yaml")
 }
 
 func endSkip(feed string, v model.FeedVersion) string {
-	return fmt.Sprintf("fairlead versions skip %s=%s --undo --reason TEXT", feed, text.ShortCommit(v.Commit))
+	return fmt.Sprintf("fairlead versions skip %s=%s --undo --reason TEXT", feed, cmp.Or(v.Tag, text.ShortCommit(v.Commit), v.Version))
 }
 
 // findSkipped says of each environment that has a release with a version how to take it back.
-func findSkipped(ctx context.Context, d *Session, feed, commit string) (notes []string, err error) {
+func findSkipped(ctx context.Context, d *Session, feed string, version model.FeedVersion) (notes []string, err error) {
 	names, err := d.Environments(ctx)
 	if err != nil {
 		return nil, err
@@ -127,7 +140,7 @@ func findSkipped(ctx context.Context, d *Session, feed, commit string) (notes []
 			return nil, err
 		}
 		for _, r := range b.Progress.Releases {
-			if r.Versions[feed].Commit == commit {
+			if v, has := r.Versions[feed]; has && version.IsHadAs(v) {
 				notes = append(notes, fmt.Sprintf("%s keeps %s, which has it: fairlead rollback %[1]s --lane %[3]s --reason TEXT takes it back", name, r.Name, text.QuoteShell(r.Lane)))
 			}
 		}
@@ -138,13 +151,13 @@ func findSkipped(ctx context.Context, d *Session, feed, commit string) (notes []
 // SkipVersion keeps a version of a feed from being released, and releases with it from being promoted. undo ends that.
 func SkipVersion(ctx context.Context, d *Session, feed, revision, reason string, undo bool) (Result, error) {
 	return d.perform(ctx, "", func(v snapshot) (change, error) {
-		_, version, err := findFeed(ctx, d, v.base, feed, revision)
+		_, version, err := findFeed(ctx, d, v.base, "", feed, revision)
 		if err != nil {
 			return change{}, err
 		}
-		commit, what := version.Commit, feed+" "+version.Version
+		what := feed + " " + version.Version
 		c := change{action: skipVersion, name: feed, reason: reason, title: "Skip " + what, summary: what + " goes no further: releases that have it are not promoted"}
-		known := model.FindSkip(v.base.Progress.Skips, feed, commit)
+		known := model.FindSkip(v.base.Progress.Skips, feed, version)
 		switch {
 		case undo && known == nil:
 			c.summary = what + " is not skipped"
@@ -157,16 +170,14 @@ func SkipVersion(ctx context.Context, d *Session, feed, revision, reason string,
 			c.summary = what + " is skipped already: " + known.Reason
 			return c, nil
 		}
-		file := skipFile(feed, commit)
-		c.notes, err = findSkipped(ctx, d, feed, commit)
+		file := skipFile(feed, version)
+		c.notes, err = findSkipped(ctx, d, feed, version)
 		if err != nil {
 			return c, err
 		}
-		content, err := model.EncodeObject(model.SkipKind, strings.TrimSuffix(path.Base(file), ".yaml"), struct {
-			Feed   string `yaml:"feed"`
-			Commit string `yaml:"commit"`
-			Reason string `yaml:"reason"`
-		}{feed, commit, reason})
+		skip := model.NewSkip(feed, version, reason)
+		skip.Name = strings.TrimSuffix(path.Base(file), ".yaml")
+		content, err := model.EncodeSkip(skip)
 		c.files = map[string][]byte{file: content}
 		return c, err
 	})
@@ -211,7 +222,7 @@ func ListVersions(ctx context.Context, d *Session) ([]FeedVersions, error) {
 		if err != nil {
 			v.Unread = err.Error()
 		} else {
-			v.Newest = newest.Name
+			v.Newest = newest.Version
 		}
 		known, _, err := promoter.FindReleases(base, f.Lane)
 		if err != nil {

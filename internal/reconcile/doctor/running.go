@@ -102,7 +102,6 @@ func countRepositories(n int) string {
 	return fmt.Sprintf("%d repositories", n)
 }
 
-// ignoreMissing ignores missing files: mirrors change meanwhile.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

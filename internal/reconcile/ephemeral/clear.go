@@ -92,7 +92,6 @@ func isOwnBranch(repo *git.Repository, head, branch, environment string) (bool, 
 	return len(first.Parents) == 0 && slices.Equal(publish.Trailers(first.Message)["Fairlead-Environment"], []string{environment}), nil
 }
 
-// clearFolder removes what our record names.
 func clearFolder(ctx context.Context, o publish.Options, environment, branch, head, folder, kept string, merge publish.Merge) (Cleared, error) {
 	repo, ours := o.Remote.Mirror(), o.Prefix+"change/ephemeral/"+environment
 	files, err := git.InspectTree(repo, head, func(t tree.Tree) (map[string][]byte, error) {

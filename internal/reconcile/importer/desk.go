@@ -321,7 +321,6 @@ func (l *clusterList) newProposal(branch source.Branch, folder, trailer, title s
 	}
 }
 
-// fill adds the text of a file if a proposal changes something.
 func (p *proposal) fill(l *clusterList, data []byte, changes int, write func(*strings.Builder)) {
 	if changes == 0 {
 		return

@@ -150,7 +150,6 @@ func followedPlacements(m *model.Model) map[string]bool {
 	return all
 }
 
-// fillPlacements adds the file of the objects to a proposal if the branch has another one.
 func (p *proposal) fillPlacements(branch source.Branch, objects []hubObject) error {
 	data, err := yamldoc.Encode(objects...)
 	if err != nil {

@@ -41,6 +41,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/preview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/registry"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/scheduler"
 	"github.com/fairlead-io/fairlead/internal/reconcile/shares"
@@ -146,6 +147,7 @@ type Loop struct {
 	planReports  []planReport // of the round
 	ephemerals   *ephemeralLife
 	schedulers   *scheduler.Desk
+	registries   *registry.Client
 	inventories  *importer.Desk
 	nextAsk      time.Time // when an external scheduler or an inventory is to be asked, or what a Placement decided is old; zero for never
 	wakes        *wakeRequests
@@ -216,6 +218,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, BeforeEffect: o.BeforeEffect, BeforeWrite: func(ctx context.Context) error { return l.beforeWrite(ctx) },
 		Barrier: l.barrier,
 	})
+	l.registries = registry.FromSettings(s, l.remotes.Keyring(), o.Now)
 	l.beforeWrite = o.Replica.Check
 	startWork(l)
 	return l, nil
@@ -241,7 +244,7 @@ func (l *Loop) sourceOptions() source.Options {
 	s, parser := l.options.Settings, model.NewParser()
 	parser.Canceled = l.processEnds
 	return source.Options{
-		ControlPlane: s.ControlPlane.Repo, BaseBranch: s.ControlPlane.Branch, Map: s.Map, Open: l.remotes.Open, Parser: parser, Barrier: l.barrier,
+		ControlPlane: s.ControlPlane.Repo, BaseBranch: s.ControlPlane.Branch, Map: s.Map, Open: l.remotes.Open, Parser: parser, Barrier: l.barrier, Registries: l.registries,
 		RenderTimeout: s.RenderTimeout, Rendering: render.Options{PublishMissing: s.MissingValues == "publish"},
 	}
 }

@@ -260,7 +260,6 @@ func (r *retirement) closePulls(ctx context.Context, o publish.Options, e retire
 	return nil
 }
 
-// removeProposalBranch removes the branch that the output was proposed from, if it is as we left it.
 func (r *retirement) removeProposalBranch(ctx context.Context, o publish.Options, e retiredOutput) error {
 	repo, branch := o.Remote.Mirror(), o.Prefix+e.name
 	head, err := repo.FindBranch(branch)

@@ -23,6 +23,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	l.options.Progress("poll the repositories", 0, 0)
 	moved := l.remotes.Poll(ctx, poll)
 	moved = ctx.Err() == nil && l.checkPulls(ctx) || moved
+	moved = l.registries.Poll(ctx) || moved
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -73,6 +74,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 		l.nextAsk = findEarliest(l.nextAsk, e.nextStale)
 	}
 	l.previews.Preview(ctx, l.source, l.orders.Limits)
+	l.registries.EndReading()
 	l.remotes.EndReading(complete && ctx.Err() == nil)
 	l.remotes.Maintain(ctx)
 	return ctx.Err()

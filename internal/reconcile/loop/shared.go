@@ -187,7 +187,6 @@ func (l *Loop) putSharedIssue(ctx context.Context, out *repos.Remote, title, bod
 // maxNamed bounds the environments that are named in a title, and for one problem.
 const maxNamed = 5
 
-// issueText returns the title and the body of the issue; "" if there are no problems.
 func (r *sharedReport) issueText() (title, body string) {
 	all := r.problems.Sorted()
 	if len(all) == 0 {
@@ -222,7 +221,6 @@ func (r *sharedReport) issueText() (title, body string) {
 	return title, b.String()
 }
 
-// nameEnvironments returns the names of environments, as in "dev, stage and prod".
 func nameEnvironments(names []string) string {
 	if more := len(names) - maxNamed; more > 0 {
 		names = append(slices.Clone(names[:maxNamed]), text.Count(more, "more environment"))

@@ -165,7 +165,6 @@ func (f fluxEvent) appVersion() string {
 	return app
 }
 
-// cleanMessage returns a short message that is safe on public forges.
 func cleanMessage(message string) string {
 	return text.Shorten(text.CleanLine(text.ShortenTerraform(message)), longestMessage)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -57,6 +56,9 @@ func decideReleases(ctx context.Context, m *Promoter, policy Policy, stages []*s
 	for i := range l.decisions {
 		d := &l.decisions[i]
 		beginPins(l, l.stages[i], d)
+		if why := describeUnavailable(ctx, m, policy.base, l, d); why != "" {
+			d.State, d.Verdict = promote.Waiting, gate.Verdict{Gate: "available", Status: gate.Wait, Reason: why}
+		}
 		if reason := l.describeSkipped(d.Candidate, skips); d.State == promote.Promotes && reason != "" { // another environment has it
 			d.State, d.Verdict = promote.Waiting, gate.Verdict{Gate: d.Environment, Status: gate.Wait, Reason: reason}
 		}
@@ -64,44 +66,11 @@ func decideReleases(ctx context.Context, m *Promoter, policy Policy, stages []*s
 	return err
 }
 
-func (r Releases) describeSkipped(commit string, skips []*model.Skip) string {
-	if len(skips) == 0 {
-		return ""
-	}
-	release := r.Find(commit)
-	if release == nil {
-		return ""
-	}
-	feed, reason := release.FindSkipped(skips)
-	if feed == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s %s is skipped: %s", feed, release.Versions[feed].Version, reason)
-}
-
-// withoutSkipped returns the line without the newest releases that nobody gets, for they have a skipped version.
-func (r Releases) withoutSkipped(skips []*model.Skip, stages []*stageState) promote.Line {
-	if len(skips) == 0 {
-		return r.Line
-	}
-	commits := r.Line.Commits()
-	var kept []string
-	for i, commit := range commits {
-		isHad := slices.ContainsFunc(stages, func(s *stageState) bool { return s.stage.Commit == commit })
-		if i >= maxReleased || isHad || r.describeSkipped(commit, skips) == "" {
-			kept = append(kept, commit)
-		}
-	}
-	return promote.NewLine(kept).Named("branch "+source.ReleasesPrefix+r.Lane, r.nameOf(commits))
-}
-
 // FindDeviations returns the pins by which an environment has other versions than its release.
 func FindDeviations(b source.Branch, r *model.Release) (found []*model.Pin) {
 	for _, p := range b.Progress.Pins {
-		for _, v := range r.Versions {
-			if v.Registration == p.Registration && v.Commit != p.Commit {
-				found = append(found, p)
-			}
+		if v, has := r.Versions[p.Name]; has && !v.IsHadAs(p.FeedVersion) {
+			found = append(found, p)
 		}
 	}
 	return found
@@ -115,7 +84,9 @@ func markIncomplete(l *releaseLine, s *stageState) error {
 	}
 	for _, p := range FindDeviations(s.branch, release) {
 		isOther := func(after *stageState) bool {
-			return slices.Contains(after.spec.After, s.spec.Name) && !slices.ContainsFunc(after.branch.Progress.Pins, func(o *model.Pin) bool { return o.FeedVersion == p.FeedVersion })
+			return slices.Contains(after.spec.After, s.spec.Name) && !slices.ContainsFunc(after.branch.Progress.Pins, func(o *model.Pin) bool {
+				return o.Name == p.Name && o.Version == p.Version && o.Digest == p.Digest
+			})
 		}
 		if !slices.ContainsFunc(l.stages, isOther) {
 			continue
@@ -171,7 +142,7 @@ func newReleaseStage(m *Promoter, of *stageState, l Releases) (*stageState, erro
 		switch {
 		case release == nil:
 			s.stage.StoppedReason = fmt.Sprintf("branch %s%s was rewritten and has no release %s any more; %s", source.ReleasesPrefix, l.Lane, pins.Name, repair)
-		case !maps.Equal(release.Versions, pins.Versions):
+		case !model.IsPinnedAs(release.Versions, pins.Versions):
 			s.stage.StoppedReason = fmt.Sprintf("%s does not have the versions of %s; %s", pins.Pos.File, release.Name, repair)
 		}
 	}
@@ -356,6 +327,9 @@ func beginPins(l *releaseLine, s *stageState, d *promote.Decision) {
 
 func (e *Environment) hasVersions(r model.Release, pins []*model.Pin) bool {
 	for _, v := range r.Versions {
+		if !v.IsRead() { // what it sets was not set before
+			return false
+		}
 		has, isRead := e.Workloads[v.Registration]
 		isPinned := slices.ContainsFunc(pins, func(p *model.Pin) bool { return p.Registration == v.Registration })
 		if isRead && !isPinned && has != v.Commit {
@@ -396,7 +370,7 @@ func applyReleases(ctx context.Context, m *Promoter, policy Policy, stages []*st
 		if len(parts) == 0 {
 			continue
 		}
-		if err := m.runIsolated(ctx, "promote releases", of, func(ctx context.Context) error { return writePins(ctx, m, parts, decided) }); err != nil {
+		if err := m.runIsolated(ctx, "promote releases", of, func(ctx context.Context) error { return writePins(ctx, m, policy.base, parts, decided) }); err != nil {
 			for _, s := range parts {
 				s.recordError(err)
 			}
@@ -405,7 +379,7 @@ func applyReleases(ctx context.Context, m *Promoter, policy Policy, stages []*st
 	return nil
 }
 
-func writePins(ctx context.Context, m *Promoter, parts []*stageState, decisions []promote.Decision) error {
+func writePins(ctx context.Context, m *Promoter, base source.Base, parts []*stageState, decisions []promote.Decision) error {
 	if !m.mayWrite(ctx) {
 		return nil
 	}
@@ -416,7 +390,14 @@ func writePins(ctx context.Context, m *Promoter, parts []*stageState, decisions 
 	for i, part := range parts {
 		d, lane := decisions[i], part.releases.Lane
 		release := part.releases.Find(d.Candidate)
-		file, content, err := NewPins(part.branch, *release, d.Candidate)
+		complete, missing, err := source.CompleteRelease(ctx, m.source, base.Feeds, s.spec.Name, *release)
+		if err != nil {
+			return err
+		}
+		if missing != "" { // it was there when this was decided
+			return fmt.Errorf("promote %s to %s: %s", release.Name, s.spec.Name, missing)
+		}
+		file, content, err := NewPins(part.branch, complete, d.Candidate)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/registry"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -53,11 +54,11 @@ func (r Releases) Find(commit string) *model.Release {
 // maxReleased bounds the releases that are looked at for a version.
 const maxReleased = 100
 
-func (r Releases) hasReleased(feed, version string) bool {
+func (r Releases) hasReleased(feed string, version model.FeedVersion) bool {
 	commits := r.Line.Commits()
 	return slices.ContainsFunc(commits[:min(len(commits), maxReleased)], func(commit string) bool {
 		release := r.Find(commit)
-		return release != nil && release.Versions[feed].Commit == version
+		return release != nil && release.Versions[feed].IsSame(version)
 	})
 }
 
@@ -69,7 +70,7 @@ func (r Releases) ReplaceSkipped(next *model.Release, skips []*model.Skip) *mode
 	}
 	commits := r.Line.Commits()
 	for _, feed := range slices.Sorted(maps.Keys(next.Versions)) {
-		if model.FindSkip(skips, feed, next.Versions[feed].Commit) == nil {
+		if model.FindSkip(skips, feed, next.Versions[feed]) == nil {
 			continue
 		}
 		delete(next.Versions, feed)
@@ -78,13 +79,13 @@ func (r Releases) ReplaceSkipped(next *model.Release, skips []*model.Skip) *mode
 			if older == nil {
 				continue
 			}
-			if v, has := older.Versions[feed]; has && model.FindSkip(skips, feed, v.Commit) == nil {
+			if v, has := older.Versions[feed]; has && model.FindSkip(skips, feed, v) == nil {
 				next.Versions[feed] = v
 				break
 			}
 		}
 	}
-	if last := r.Find(r.head); last != nil && maps.Equal(last.Versions, next.Versions) {
+	if last := r.Find(r.head); last != nil && model.EqualVersions(last.Versions, next.Versions) {
 		return nil
 	}
 	return next
@@ -244,13 +245,19 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 			continue
 		}
 		of[f.Name] = f
-		newest, at, err := findNewest(ctx, m, f, last)
-		if model.FindSkip(base.Progress.Skips, f.Name, newest.Commit) != nil {
-			newest.Commit = ""
+		newest, at, leftOut, err := findNewest(ctx, m, f, last)
+		for _, why := range leftOut {
+			problems.Warnf(f.Pos, f.Subject(), "push it again, or skip it", "a newer version is left out: %v", why)
 		}
-		newest.Released = newest.Follows && !newest.Unchanged && l.hasReleased(f.Name, newest.Commit)
+		if model.FindSkip(base.Progress.Skips, f.Name, newest.FeedVersion) != nil {
+			newest.FeedVersion = model.FeedVersion{Registration: newest.Registration}
+		}
+		newest.Released = newest.Follows && !newest.Unchanged && l.hasReleased(f.Name, newest.FeedVersion)
 		if err != nil {
-			problems.Warnf(f.Pos, f.Subject(), "the last release stays", "its newest version cannot be read: %v", err)
+			problems.Warnf(f.Pos, f.Subject(), hintUnread(err), "its newest version cannot be read, so that the last release stays: %v", err)
+		}
+		if last != nil && newest.Unchanged && !f.IsRegistration() && f.Branch == "" {
+			problems.Warnf(f.Pos, f.Subject(), "the release stays, and what it has is not withdrawn by that", "the newest version is %s, and the last release has %s, which is gone", newest.Version, last.Versions[f.Name].Version)
 		}
 		if at.After(when) {
 			when = at
@@ -262,11 +269,11 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 	for _, name := range rewritten {
 		f := of[name]
 		hint := fmt.Sprintf("fairlead versions cut %s takes it", text.QuoteShell(l.Lane))
-		if f.Tags != nil {
+		if f.Tags != nil && f.Branch == "" {
 			problems.Warnf(f.Pos, f.Subject(), hint, "the newest tag does not follow %s: it was moved, or is on another branch, so that no release is made of it", last.Versions[name].Version)
 			continue
 		}
-		problems.Warnf(f.Pos, f.Subject(), hint, "branch %s was rewritten: it no longer contains %s, so that no release is made of it", f.Registration.Workload.Branch, last.Versions[name].Version)
+		problems.Warnf(f.Pos, f.Subject(), hint, "branch %s was rewritten: it no longer contains %s, so that no release is made of it", f.BranchName(), last.Versions[name].Version)
 	}
 	if next == nil || !m.mayWrite(ctx) {
 		return false, problems, nil
@@ -283,27 +290,46 @@ func cutRelease(ctx context.Context, m *Promoter, base source.Base, l *releaseLi
 }
 
 // findNewest returns what a feed offers. Commits of a branch that change nothing in the folder of the registration are no versions.
-func findNewest(ctx context.Context, m *Promoter, f source.FeedSource, last *model.Release) (lane.NewestVersion, time.Time, error) {
-	newest := lane.NewestVersion{Feed: f.Name, Registration: f.Registration.Name}
+func findNewest(ctx context.Context, m *Promoter, f source.FeedSource, last *model.Release) (lane.NewestVersion, time.Time, []error, error) {
+	unknown := lane.NewestVersion{Feed: f.Name, FeedVersion: model.FeedVersion{Registration: f.Registration.Name}}
 	v, err := source.FindVersion(ctx, m.source, f)
 	if err != nil {
-		return newest, time.Time{}, err
+		return unknown, time.Time{}, v.LeftOut, err
+	}
+	var had model.FeedVersion
+	if last != nil {
+		had = last.Versions[f.Name]
+	}
+	newest, at, err := compareNewest(f, v, had)
+	if err != nil {
+		newest = unknown
+	}
+	return newest, at, v.LeftOut, err
+}
+
+// compareNewest compares what a feed offers with the version of the last release. Only commits have a time.
+func compareNewest(f source.FeedSource, v source.Offer, had model.FeedVersion) (lane.NewestVersion, time.Time, error) {
+	newest := lane.NewestVersion{Feed: f.Name, FeedVersion: v.FeedVersion}
+	if v.Repo == nil || v.Commit == "" {
+		isNewer, known := v.Version != had.Version, f.Tags == nil
+		if f.Tags != nil {
+			isNewer, known = f.Tags.IsNewer(v.Version, had.Version)
+		}
+		newest.Follows = f.Mutable || known && v.Version != had.Version
+		newest.Unchanged = known && !isNewer && v.Version != had.Version
+		return newest, time.Time{}, nil
 	}
 	info, err := v.Repo.Commit(v.Commit)
 	if err != nil {
 		return newest, time.Time{}, err
 	}
-	newest.Version, newest.Commit = v.Name, v.Commit
-	var had model.FeedVersion
-	if last != nil {
-		had = last.Versions[f.Name]
-	}
 	if had.Commit == "" || had.Commit == v.Commit {
+		newest.Follows = had.Commit == ""
 		return newest, info.When, nil
 	}
 	if f.Tags != nil {
-		if isNewer, known := f.Tags.IsNewer(v.Name, had.Version); known {
-			newest.Follows, newest.Unchanged = v.Name != had.Version, !isNewer
+		if isNewer, known := f.Tags.IsNewer(v.Version, had.Version); known {
+			newest.Follows, newest.Unchanged = v.Version != had.Version, !isNewer
 			return newest, info.When, nil
 		}
 	}
@@ -315,14 +341,23 @@ func findNewest(ctx context.Context, m *Promoter, f source.FeedSource, last *mod
 	if errors.Is(err, git.ErrNoRevision) {
 		return newest, info.When, nil
 	}
-	if err == nil && newest.Follows && f.Tags == nil {
+	if err == nil && newest.Follows && f.IsRegistration() && f.Tags == nil {
 		folder := path.Clean("/" + f.Registration.Workload.Path)[1:]
 		newest.Unchanged, err = hasSameFolder(v.Repo, had.Commit, v.Commit, folder)
 	}
-	if err != nil {
-		newest.Commit = ""
-	}
 	return newest, info.When, err
+}
+
+func hintUnread(err error) string {
+	var refused *registry.NotAllowedError
+	if errors.As(err, &refused) {
+		return "write feeds: {allow: [" + refused.Place + "]} into the settings of the daemon"
+	}
+	var advised *problem.Refusal
+	if errors.As(err, &advised) {
+		return advised.Advice
+	}
+	return "look at it there"
 }
 
 func hasSameFolder(repo *git.Repository, before, after, folder string) (bool, error) {

@@ -107,7 +107,6 @@ func digestOf(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// sortedInputs orders inputs: the base, the environment, the workloads by name.
 func sortedInputs(environment string, inputs []source.Commit) []source.Commit {
 	rank := func(c source.Commit) int {
 		switch c.Layer {

@@ -3,17 +3,15 @@ package source
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/promotion/lane"
 )
 
 // ReleasesPrefix begins the names of the branches of the control plane whose commits are releases.
@@ -38,6 +36,9 @@ func CheckPins(read *model.Progress, folder string) (problems problem.List) {
 			problems.Addf(r.Pos, r.Subject(), "git revert the commit that removed it, or fairlead rollback --lane "+r.Lane, "it has no spec.commit, which names the release")
 		}
 		for _, v := range r.Versions {
+			if !v.IsRead() {
+				continue
+			}
 			if other := pinned[v.Registration]; other != nil && other != r {
 				problems.Addf(r.Pos, r.Subject(), "remove it from one of them", "%s is pinned in %s too", v.Registration, other.Pos.File)
 			}
@@ -55,6 +56,9 @@ func (r *reading) addPins(files tree.Tree, folder string) {
 	read := r.source.options.Parser.Progress(r.env+" pins", model.Layer{Kind: model.Env, Name: r.env, Files: files, Prefix: prefix})
 	r.problems = append(append(r.problems, read.Problems...), CheckPins(read, folder)...)
 	r.releases, r.pins = read.Releases, read.Pins
+	if setsAnything(read) {
+		r.addLayer(model.Layer{Kind: model.Pins, Name: r.env}, files, prefix)
+	}
 	of := &r.commits[len(r.commits)-1]
 	of.Releases = map[string]string{}
 	for _, release := range read.Releases {
@@ -62,16 +66,23 @@ func (r *reading) addPins(files tree.Tree, folder string) {
 	}
 }
 
+func setsAnything(read *model.Progress) bool {
+	return slices.ContainsFunc(read.Pins, func(p *model.Pin) bool { return !p.IsRead() }) ||
+		slices.ContainsFunc(read.Releases, func(r *model.Release) bool {
+			return slices.ContainsFunc(slices.Collect(maps.Values(r.Versions)), func(v model.FeedVersion) bool { return !v.IsRead() })
+		})
+}
+
 // findPin returns the pin of a registration, or else the release that it is in, and the commit; nil for neither.
 func (r *reading) findPin(registration string) (*model.Object, string) {
 	for _, p := range r.pins {
-		if p.Registration == registration {
+		if p.Registration == registration && p.IsRead() {
 			return &p.Object, p.Commit
 		}
 	}
 	for _, release := range r.releases {
 		for _, v := range release.Versions {
-			if v.Registration == registration {
+			if v.Registration == registration && v.IsRead() {
 				return &release.Object, v.Commit
 			}
 		}
@@ -154,114 +165,4 @@ func (r Rendered) Followed() []model.Followed {
 	return slices.DeleteFunc(r.Model.Followed(), func(f model.Followed) bool {
 		return f.IsRegistration && slices.ContainsFunc(r.Commits, func(c Commit) bool { return c.Release != "" && f.Subject == "WorkloadRegistration/"+c.Layer })
 	})
-}
-
-// FeedSource is what a feed is about: the registration, and the lane that owns its file; "" for none.
-type FeedSource struct {
-	*model.Feed
-	Registration *model.Registration
-	Lane         string
-}
-
-func findFeeds(s *Source, progress *model.Progress, files tree.Tree) (feeds []FeedSource, problems problem.List) {
-	if len(progress.Feeds) == 0 {
-		return nil, nil
-	}
-	var lanes lane.Partition
-	for _, p := range progress.Promotions {
-		if p.Lanes != nil {
-			lanes = lane.NewPartition(*p.Lanes)
-		}
-	}
-	found := scanRegistrations(s, files)
-	names, taken := []string{}, map[string]*model.Feed{}
-	for _, r := range found {
-		names = append(names, r.Name)
-	}
-	for _, f := range progress.Feeds {
-		i := slices.Index(names, f.Workload)
-		if i < 0 {
-			hint := problem.DidYouMean(f.Workload, names)
-			if hint == "" {
-				hint = "name a WorkloadRegistration of the base"
-			}
-			problems.Warnf(f.Pos, f.Subject(), hint, "there is no WorkloadRegistration %s, so that it has no versions", f.Workload)
-			continue
-		}
-		if other := taken[f.Workload]; other != nil {
-			problems.Addf(f.Pos, f.Subject(), "remove one of them", "%s is a feed of %s too", other.Subject(), f.Workload)
-			continue
-		}
-		taken[f.Workload] = f
-		one := FeedSource{f, found[i], lanes.FindLane(found[i].Pos.File)}
-		if one.Lane == lane.Platform {
-			problems.Addf(f.Pos, f.Subject(), "write lanes: {each: workloads/*} into spec of the Promotion, or name a lane with that path", "no lane has %s, where %s is registered, so that nothing promotes its versions", found[i].Pos.File, f.Workload)
-			continue
-		}
-		if err := kubename.Check(one.Lane); err != nil { // releases are named after it
-			problems.Addf(f.Pos, f.Subject(), "rename the file, or the lane", "the lane %s cannot have releases: %v", one.Lane, err)
-			continue
-		}
-		feeds = append(feeds, one)
-	}
-	slices.SortFunc(feeds, func(a, b FeedSource) int { return strings.Compare(a.Name, b.Name) })
-	return feeds, problems
-}
-
-func scanRegistrations(s *Source, files tree.Tree) []*model.Registration {
-	return s.options.Parser.Scan("", model.Layer{Kind: model.Base, Name: "main", Files: Filter(files)}).Registrations
-}
-
-// ListRegistrations returns the registrations of the newest base.
-func ListRegistrations(s *Source) ([]*model.Registration, error) {
-	files, err := s.baseFiles()
-	return scanRegistrations(s, files), err
-}
-
-// FeedVersion is a version that a feed offers, and the repository that has it.
-type FeedVersion struct {
-	Repo         *git.Repository
-	Name, Commit string
-}
-
-// FindVersion returns the newest version of a feed.
-func FindVersion(ctx context.Context, s *Source, f FeedSource) (FeedVersion, error) {
-	of := f.Registration.Workload
-	repo, err := s.repositories.openRepository(ctx, of.Repo, false)
-	v := FeedVersion{Repo: repo}
-	if err != nil {
-		return v, err
-	}
-	if f.Tags == nil {
-		v.Commit, err = repo.Branch(of.Branch)
-		v.Name = text.ShortCommit(v.Commit)
-		return v, err
-	}
-	refs, err := repo.Refs(tagPrefix)
-	if err != nil {
-		return v, err
-	}
-	names := make([]string, 0, len(refs))
-	for ref := range refs {
-		names = append(names, strings.TrimPrefix(ref, tagPrefix))
-	}
-	v.Name = f.Tags.Newest(names)
-	if v.Name == "" {
-		return v, problem.Refusef("push a tag, or change spec.git.tags or spec.range", "none of %s is a version that the feed takes", text.Count(len(names), "tag"))
-	}
-	v.Commit, err = repo.Resolve(tagPrefix + v.Name)
-	return v, err
-}
-
-// ResolveVersion returns the version that people mean by a revision of the repository: a tag has its name. The error is
-// git.ErrNoRevision if there is none.
-func (f FeedSource) ResolveVersion(repo *git.Repository, revision string) (FeedVersion, error) {
-	commit, err := repo.Resolve(revision)
-	v := FeedVersion{repo, text.ShortCommit(commit), commit}
-	if err == nil && f.Tags != nil {
-		if tagged, err := repo.Resolve(tagPrefix + revision); err == nil && tagged == commit {
-			v.Name = revision
-		}
-	}
-	return v, err
 }

@@ -22,7 +22,6 @@ const (
 	originPrefix = "refs/remotes/origin/"
 )
 
-// baseCommit resolves a revision of the base; "" is the head of its branch.
 func (s *Source) baseCommit(revision string) (string, error) {
 	resolve, isNamed := s.controlPlane.Resolve, revision != ""
 	if !isNamed {

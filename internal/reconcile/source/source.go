@@ -30,6 +30,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/registry"
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
@@ -66,6 +67,8 @@ type Options struct {
 	// Open returns the repository at a URL or path, as it is now; nil to open what is
 	// on this machine, and to mirror the rest in CacheDir.
 	Open func(ctx context.Context, place string) (*git.Repository, error)
+	// Registries are asked for versions; nil if none may be.
+	Registries *registry.Client
 	// ReportUnreachable makes a repository that cannot be reached a problem of the object that names
 	// it: for what runs once. Otherwise it is an [UnreachableError], which is tried again.
 	ReportUnreachable bool

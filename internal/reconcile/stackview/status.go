@@ -88,7 +88,6 @@ func FindStatus(c stackfiles.ComponentSummary, reports []Report) Status {
 	return worst
 }
 
-// compare orders statuses, worst first.
 func (s Status) compare(other Status) int {
 	return cmp.Or(cmp.Compare(slices.Index(AllStatuses(), s.Status), slices.Index(AllStatuses(), other.Status)), cmp.Compare(s.Cluster, other.Cluster))
 }

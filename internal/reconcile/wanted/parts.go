@@ -99,7 +99,6 @@ func decodeSpec(n *yaml.Node) partSpec {
 	return s
 }
 
-// readPart returns an object as a part, and false if it reports nothing.
 func (r reader) readPart(o manifest.Object, s partSpec) (ledger.Part, bool) {
 	p := ledger.Part{Object: o.Kind + "/" + o.Namespace + "/" + o.Name}
 	group, _, _ := strings.Cut(o.APIVersion, "/")
@@ -181,7 +180,6 @@ func pinnedVersion(version string) string {
 	return ""
 }
 
-// pinnedRevision returns a revision that is a commit or a version, and no branch.
 func pinnedRevision(revision string) string {
 	if commitPattern.MatchString(revision) {
 		return revision

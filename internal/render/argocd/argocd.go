@@ -134,7 +134,6 @@ func describeKind(o manifest.Object) string {
 	return fmt.Sprintf("of kind %s, apiVersion %q", text.Shorten(o.Kind, 100), text.Shorten(o.APIVersion, 100))
 }
 
-// findSecret returns the line of a certain secret; 0 for none.
 func findSecret(n *yaml.Node) int {
 	if n.Kind == yaml.ScalarNode && stack.HasSecret(n.Value) {
 		return n.Line

@@ -85,7 +85,6 @@ var (
 
 func (s *source) shownURL() string { return text.Shorten(text.CleanLine(s.RepoURL.Text), 100) }
 
-// isArtifact is false for charts of registries.
 func (s *source) isArtifact() bool {
 	return s.Chart.Text == "" && strings.HasPrefix(s.RepoURL.Text, "oci://")
 }

@@ -178,7 +178,6 @@ var unrendered = map[string]struct{ reason, hint string }{
 	},
 }
 
-// missingKeys returns the required keys that the Secret is known to lack.
 func (c *capiCheck) missingKeys(secret string) []string {
 	i := slices.IndexFunc(c.model.Clusters.Credentials, func(o *model.Credential) bool { return o.Path() == secret })
 	if i < 0 || c.model.Clusters.Credentials[i].Keys == nil {

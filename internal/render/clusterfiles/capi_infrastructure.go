@@ -80,7 +80,6 @@ func newAWSCluster(c *capiCluster) fields {
 	}
 }
 
-// identityName is unique, since identities have no namespace.
 func (c *capiCluster) identityName() string {
 	return stack.SafeName(c.manifest.Project() + "-" + c.provider.Name)
 }

@@ -32,7 +32,6 @@ func (r *renderer) checkObjectNames(manifests []*clusters.Manifest, files tree.T
 	}
 }
 
-// kubeconfigSecret returns "" if the name does not depend on manifest and cluster.
 func (r *renderer) kubeconfigSecret(m *clusters.Manifest, u *clusters.Unit) string {
 	switch {
 	case m.Executor == clusters.Claudie && isCopied(m, u):

@@ -123,7 +123,6 @@ func (p *Previous) check(m *model.Model) problem.List {
 	return append(problems, provision.CheckModel(current, m)...)
 }
 
-// completeState completes the lock of an older version.
 func (p *Previous) completeState(s *provision.State, m *model.Model, files tree.Tree) {
 	s.AddSecrets(model.ReadCredentials(files.Sub(credentialsFolder)))
 	if p.TemplateHash != nil {

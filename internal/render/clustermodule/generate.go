@@ -129,7 +129,6 @@ func (g *generator) write() []byte {
 	return hclwrite.Format(f.Bytes())
 }
 
-// isText is false for JSON outputs.
 func isText(output string) bool { return output == Kubeconfig || output == "endpoint" }
 
 // isLeftOut reports whether an unwritten argument can be omitted, since the module has

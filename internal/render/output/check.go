@@ -192,7 +192,6 @@ func (p *pass) findSource(i, j int, v *values.Values, key string) (values.Source
 	return s, s.Config != nil
 }
 
-// withoutField omits the field from a message that names it again.
 func withoutField(v values.Violation) string {
 	field, message, ok := strings.Cut(v.Message, ": ")
 	if ok && (field == v.Key || strings.HasPrefix(message, field)) {

@@ -57,6 +57,16 @@ func targetDigest(t *model.Target) digest {
 	}
 	h.writeLabels(t.Labels)
 	h.writeLabels(t.Manifests)
+	if pinned := t.Pinned; pinned != nil {
+		h.writeTexts(pinned.Release)
+		for _, named := range []map[string]map[string]string{pinned.Versions, pinned.Images} {
+			h.writeNumber(len(named))
+			for _, name := range slices.Sorted(maps.Keys(named)) {
+				h.writeTexts(name)
+				h.writeLabels(named[name])
+			}
+		}
+	}
 	h.writeNumber(len(t.Schemas))
 	for _, s := range t.Schemas {
 		h.writeTexts(s.Text)

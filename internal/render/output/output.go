@@ -126,7 +126,6 @@ func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 	return t, problems
 }
 
-// isCanceled stays true once it is.
 func (p *pass) isCanceled() bool {
 	if !p.canceled.Load() && p.options.Canceled != nil && p.options.Canceled() {
 		p.canceled.Store(true)
@@ -296,7 +295,6 @@ func (p *pass) compileTemplates() {
 	p.reportBrokenTemplates()
 }
 
-// reportBrokenTemplates only warns of templates without assignments.
 func (p *pass) reportBrokenTemplates() {
 	needed := map[*compiledTemplate]bool{}
 	for i, ts := range p.templates {
@@ -325,7 +323,6 @@ func (p *pass) compileTemplate(t *model.Template) *compiledTemplate {
 	return c
 }
 
-// reportMissingTemplate only warns if no assignment needs the template.
 func (p *pass) reportMissingTemplate(c *model.ClusterType, field, name string, assigned bool) {
 	var known []string
 	for _, t := range p.model.Templates {

@@ -149,7 +149,6 @@ func (w *worker) renderCells(i int, old *row) cells {
 	return all
 }
 
-// compareFolders compares folder names in Git's order.
 func compareFolders(a, b string) int {
 	if a == b {
 		return 0
@@ -328,7 +327,7 @@ func (p *pass) templateData(i, j int, v *values.Values, waits []string) (render.
 		DeploymentTargetName: t.Name, Namespace: p.namespaceName(c, t), Environment: p.model.Environment,
 		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
 		ClusterType: c.TypeName(), ConfigData: v.Data, DependsOn: waits,
-	}, render.Scope{ClusterType: c, Target: t, Values: v.Digest, Team: t.Team}
+	}.WithVersions(t.Pinned), render.Scope{ClusterType: c, Target: t, Values: v.Digest, Team: t.Team}
 }
 
 // expandText appends one text and reports mistakes. fine is false for mistakes or a
@@ -360,7 +359,6 @@ func (p *pass) namespaceName(c *model.ClusterType, t *model.Target) string {
 // yamlTypes are content types whose text must be YAML.
 var yamlTypes = []string{"", "yaml", "yml"}
 
-// checkTexts checks the last texts and the used namespace name.
 func (w *worker) checkTexts(i, j int, texts [3][]byte) {
 	p, names := w.pass, w.pass.fileNames(i)
 	for which, text := range texts {

@@ -30,7 +30,6 @@ var stateAttributes = map[string][]string{
 	"s3": {"bucket", "key"}, "gcs": {"bucket"}, "azurerm": {"storage_account_name", "container_name", "key"},
 }
 
-// find returns an attribute; false if the backend does not have it.
 func (b backend) find(name string) (cty.Value, bool) {
 	i := slices.IndexFunc(b.attributes, func(a attribute) bool { return a.name == name })
 	if i < 0 {

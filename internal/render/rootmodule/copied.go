@@ -111,7 +111,6 @@ func (g *generator) nameRoot() (namedFile, bool) {
 	return namedFile{field: moduleField, source: text(git.repo), path: text(git.folder), ref: git.ref}, true
 }
 
-// resolveRepository returns the repository of a module; false if it is not read with Git.
 func (g *generator) resolveRepository(m *model.StackModule) (gitAddress, bool) {
 	source, _ := g.resolveSource(m)
 	return parseGitAddress(source)

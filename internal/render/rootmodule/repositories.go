@@ -110,14 +110,12 @@ func (l repositoryList) addComponent(m *model.Model, c *stack.Component) {
 	}
 }
 
-// find returns a repository of the list, which it adds if it is new.
 func (l repositoryList) find(c *stack.Component, repo, ref string, line int) *Repository {
 	by := c.Stack.Object
 	by.Pos = c.Stack.PositionAt(line)
 	return l.findFor(by, repo, ref)
 }
 
-// findFor returns a repository of the list, which it adds for an object if it is new.
 func (l repositoryList) findFor(by model.Object, repo, ref string) *Repository {
 	name := stack.SourceName(repo, ref)
 	r := l.byName[name]

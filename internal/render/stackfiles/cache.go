@@ -63,7 +63,6 @@ func (r *renderer) neighborsOf(all []*stack.Component) []neighbor {
 	return out
 }
 
-// keyOf returns the key of a component. Whatever rendering it reads must be in it.
 func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 	s := *c.Stack.Stack
 	s.Components = nil

@@ -38,7 +38,6 @@ func (c *renderedComponent) isUninstalled() bool {
 	return ok
 }
 
-// isProtected reports whether it must not be destroyed.
 func (c *renderedComponent) isProtected() bool {
 	if c.terraform != nil {
 		return isProtected(c.terraform.Metadata)

@@ -25,7 +25,6 @@ func (m *Meter) findMatches(p *pattern.Pattern, text string, n int) ([][]int, er
 	return found, m.Spend(len(found) * each)
 }
 
-// regexMatch treats an invalid expression as no match, as in sprig.
 func (m *Meter) regexMatch(expression, text string) (bool, error) {
 	p, err := m.compilePattern(expression, text)
 	if p == nil {

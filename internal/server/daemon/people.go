@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
+	"github.com/fairlead-io/fairlead/internal/reconcile/registry"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/lever"
@@ -75,6 +76,7 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 		ControlPlane: s.ControlPlane.Repo, BaseBranch: s.ControlPlane.Branch, Map: s.Map, Next: s.NextEnvironment, Mirrors: mirrors, Prefix: s.Output.BranchPrefix,
 		Committer: git.Signature{Name: s.Author.Name, Email: s.Author.Email}, Sign: sign, Now: o.Now,
 	}
+	with.Registries = registry.FromSettings(s, keys, o.Now)
 	with.Statuses = func(remote *git.Remote, place string) (forge.Forge, error) {
 		return keys.OpenForge(place, access.Observer{}, func() forge.Forge { return forge.NewPlain(remote, with.Committer, o.Now) })
 	}

@@ -12,10 +12,9 @@ import (
 
 // notYet is what README.md says that does not work yet, with the file and the key in it that will be there when it does.
 var notYet = map[string][2]string{
-	"versions of images and charts that are promoted by themselves": {"schemas/Feed.json", `"image"`},
-	"waves inside an environment":                                   {"schemas/Promotion.json", `"waves"`},
-	"delivery through OCI registries":                               {"internal/config/settings.json", `"registry"`},
-	"more than one replica":                                         {"deploy/charts/fairlead/values.schema.json", `"replicas"`},
+	"waves inside an environment":     {"schemas/Promotion.json", `"waves"`},
+	"delivery through OCI registries": {"internal/config/settings.json", `"registry"`},
+	"more than one replica":           {"deploy/charts/fairlead/values.schema.json", `"replicas"`},
 }
 
 // TestNotYet: README.md says of what there is not yet that it is missing, and of nothing that is there.

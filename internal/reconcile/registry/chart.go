@@ -1,0 +1,144 @@
+package registry
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Chart is a version of a chart, as an index has it. Digest may be "".
+type Chart struct{ Version, Digest string }
+
+const (
+	indexFile = "index.yaml"
+	maxIndex  = 50 << 20
+	maxEntry  = 8 << 20
+)
+
+// index is what is known of an index.
+type index struct {
+	etag, modified string
+	charts         []Chart
+}
+
+// String has what a change is told by.
+func (i index) String() string { return fmt.Sprint(i.charts) }
+
+// Charts returns the versions of a chart in a repository that is not in a registry.
+func (c *Client) Charts(ctx context.Context, repo, chart string) ([]Chart, error) {
+	u, err := url.Parse(repo)
+	if err == nil {
+		err = c.checkAllowed(u.Host, strings.Trim(u.Path, "/"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := findAnswer(ctx, c, "index "+repo+" "+chart, c.options.Every, func(ctx context.Context, last index) (index, error) {
+		next, err := c.fetchIndex(ctx, u.JoinPath(indexFile).String(), chart, last)
+		if err != nil {
+			return last, fmt.Errorf("read the index of %s: %w", repo, err)
+		}
+		return next, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found.charts, nil
+}
+
+func (c *Client) fetchIndex(ctx context.Context, location, chart string, last index) (index, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
+	if err != nil {
+		return last, err
+	}
+	if last.etag != "" {
+		r.Header.Set("If-None-Match", last.etag)
+	} else if last.modified != "" {
+		r.Header.Set("If-Modified-Since", last.modified)
+	}
+	if c.options.Credentials != nil {
+		user, password, err := c.options.Credentials(ctx, location)
+		if err != nil {
+			return last, err
+		}
+		if password != "" {
+			r.SetBasicAuth(user, password)
+		}
+	}
+	resp, err := (&http.Client{Transport: c.hosts}).Do(r)
+	if err != nil {
+		return last, err
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotModified && last.charts != nil:
+		return last, nil
+	case resp.StatusCode != http.StatusOK:
+		return last, fmt.Errorf("the server answers %s", resp.Status)
+	}
+	next := index{etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")}
+	next.charts, err = readIndex(resp.Body, chart)
+	return next, err
+}
+
+// readIndex returns the versions of one chart. It keeps no other text of the index, which may be large.
+func readIndex(r io.Reader, chart string) ([]Chart, error) {
+	section, err := findEntry(bufio.NewReaderSize(r, 64<<10), chart)
+	if err != nil {
+		return nil, err
+	}
+	var read map[string][]struct {
+		Version string `yaml:"version"`
+		Digest  string `yaml:"digest"`
+	}
+	if err := yaml.Unmarshal(section, &read); err != nil {
+		return nil, fmt.Errorf("chart %s: %w", chart, err)
+	}
+	var all []Chart
+	for _, v := range read[chart] {
+		all = append(all, Chart(v))
+	}
+	if all == nil {
+		return nil, fmt.Errorf("it has no chart %s", chart)
+	}
+	return all, nil
+}
+
+// findEntry returns the lines of a chart below "entries:", as Helm writes an index: each name has a line of its own.
+func findEntry(r *bufio.Reader, chart string) ([]byte, error) {
+	var section bytes.Buffer
+	isInEntries, isFound, indent := false, false, -1
+	for {
+		line, err := r.ReadBytes('\n')
+		text := strings.TrimRight(string(line), "\r\n")
+		trimmed := strings.TrimLeft(text, " ")
+		depth := len(text) - len(trimmed)
+		switch {
+		case trimmed == "" || trimmed[0] == '#':
+		case depth == 0 && indent != 0 && trimmed[0] != '-' || depth == 0 && !isInEntries:
+			isInEntries, isFound = trimmed == "entries:", false
+		case isInEntries && (indent < 0 || depth == indent) && trimmed[0] != '-':
+			indent = depth
+			isFound = strings.Trim(strings.TrimSuffix(trimmed, ":"), `"'`) == chart
+		}
+		if isFound {
+			section.Write(line)
+		}
+		if section.Len() > maxEntry {
+			return nil, fmt.Errorf("the versions of chart %s are larger than %d MiB", chart, maxEntry>>20)
+		}
+		if err == io.EOF {
+			return section.Bytes(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
