@@ -69,7 +69,6 @@ type divergence struct {
 	ahead, behind int
 }
 
-// compareWithOrigin returns no difference if either branch is missing.
 func compareWithOrigin(repo *git.Repository, name string) (divergence, error) {
 	d := divergence{origin: "origin/" + name}
 	ours, err := repo.Refs("refs/heads/" + name)

@@ -33,7 +33,6 @@ func RunProcess() int {
 	return runAs(ctx, calledName(os.Args[0]), os.Args[1:], os.Stdout, os.Stderr)
 }
 
-// renderChart makes this process the one that renders an untrusted chart.
 func renderChart(in io.Reader, out, errs io.Writer) int {
 	if err := fetch.RunBuilder(in, out); err != nil {
 		fmt.Fprintf(errs, "fairlead: error: render a chart: %v\n", err)

@@ -147,7 +147,6 @@ func joinSpans(all []Span, i int) []Span {
 
 func (s Span) contains(at time.Time) bool { return s.Until.IsZero() || s.Until.After(at) }
 
-// saysSame ignores the times.
 func (s Span) saysSame(other Span) bool {
 	return s.Phase == other.Phase && s.Revision == other.Revision && s.Attempted == other.Attempted
 }

@@ -49,7 +49,6 @@ func newPoint(r Report, phase Phase, revision string) point {
 	return p
 }
 
-// isAfter orders different points totally.
 func (p point) isAfter(q point) bool {
 	if p.said != q.said || p.rank != q.rank || p.said == 0 {
 		return cmp.Or(cmp.Compare(p.said, q.said), cmp.Compare(p.rank, q.rank)) > 0
@@ -181,7 +180,6 @@ func (p point) text() string {
 
 func (p point) time() time.Time { return timeOf(p.said) }
 
-// unixSeconds clamps to the range of uint32.
 func unixSeconds(t time.Time) uint32 { return uint32(min(max(t.Unix(), 0), math.MaxUint32)) }
 
 func timeOf(seconds uint32) time.Time {

@@ -116,7 +116,6 @@ func newMark(s Span) mark {
 	return mark{unique.Make(s.Revision), unique.Make(s.Attempted), unixSeconds(s.Since), s.Phase, s.Late}
 }
 
-// span lacks what a mark does not keep.
 func (m mark) span() Span {
 	if m.since == 0 {
 		return Span{}

@@ -79,7 +79,6 @@ func lineAt(text string, pos parse.Pos) int {
 	return 1 + strings.Count(text[:min(int(pos), len(text))], "\n")
 }
 
-// newField returns nil for an action that needs text/template.
 func newField(n *parse.ActionNode, text string) *fieldPart {
 	cmds := n.Pipe.Cmds
 	if len(cmds) == 0 || len(cmds) > 2 || len(cmds[0].Args) != 1 {

@@ -40,7 +40,6 @@ func (q *explainer) explainClusterType(name string) *ClusterType {
 	return out
 }
 
-// ownLabels omits labels that Flux adds to all objects.
 func ownLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}
 	maps.Copy(own, labels)

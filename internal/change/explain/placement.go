@@ -62,7 +62,6 @@ func assignmentDistance(p *model.Policy, a schedule.Assignment) int {
 	return clusterTypeDistance(p, a.ClusterType) + targetDistance(p, a.Target)
 }
 
-// policyOpinion accepts an assignment with one nil side.
 func policyOpinion(p *model.Policy, a schedule.Assignment) schedule.PolicyVerdict {
 	if a.ClusterType == nil {
 		a.ClusterType = &model.ClusterType{}

@@ -120,7 +120,6 @@ func (s *survey) recordChange(at location, unit Unit, changes []tree.Change) {
 	}
 }
 
-// variantGroup returns nil if the shape has too many values.
 func (s *survey) variantGroup(sh *shape, values digest, at location, changes []tree.Change) *group {
 	g := sh.variants[values]
 	switch {

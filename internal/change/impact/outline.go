@@ -203,7 +203,6 @@ func parseText(text []byte, indent int) line {
 	return l
 }
 
-// cutKey splits "key: value". The key may be nil.
 func cutKey(text []byte) (key, value []byte) {
 	from := 0
 	if q := text[0]; q == '"' || q == '\'' {

@@ -102,7 +102,6 @@ func changedComponents(old, new tree.Tree) map[stackName]map[string]bool {
 	return found
 }
 
-// visitStacks ignores the files that list other files.
 func (s *survey) visitStacks(old, new tree.Tree) {
 	all := changedComponents(old, new)
 	names := slices.SortedFunc(maps.Keys(all), func(a, b stackName) int {

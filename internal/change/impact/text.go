@@ -161,7 +161,6 @@ func (g Group) shownExamples(n int, show func(string) string) []string {
 	return texts
 }
 
-// visibleText replaces invisible characters and trims the line end.
 func visibleText(line string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && isInvisible(r) {

@@ -80,7 +80,6 @@ func (c *cluster) postEvent(ctx context.Context, r report) error {
 	return nil
 }
 
-// fluxEvent truncates times to seconds, like Flux.
 func (r report) fluxEvent() fluxEvent {
 	severity := "info"
 	if r.Phase == Failed {

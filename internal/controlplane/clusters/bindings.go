@@ -85,7 +85,6 @@ func findIDCommand(cluster string) string {
 // clusterHash is Claudie's suffix of a cluster id.
 var clusterHash = regexp.MustCompile(`^[a-z0-9]{7}$`)
 
-// checkClear reports plaintext secrets, since values are published.
 func (c *checker) checkClear(what string, path fieldPath, key, value string) {
 	const hint = "put it into a Secret of the cluster type, and change it: it is in the history of the repository"
 	switch {

@@ -71,7 +71,6 @@ func (m *InputManifest) clonePart(cluster string) *InputManifest {
 	return &p
 }
 
-// keepProviders leaves the other providers of a part out.
 func (m *InputManifest) keepProviders(kept func(name string) bool) {
 	written := m.Whole.Spec.Providers
 	m.Spec.Providers = dropItems(m, written, func(i int, _ *yaml.Node) bool { return !kept(written[i].Name) }, "providers")

@@ -450,7 +450,6 @@ func (r *reader) readStack(n *yaml.Node, h header, d *decoder) *Stack {
 	return s
 }
 
-// addVersionProblem reports an apiVersion that CloudKnit does not have.
 func addVersionProblem(n *yaml.Node, h header, d *decoder) {
 	d.addProblem(n, cmp.Or(problem.DidYouMean(h.apiVersion, stackAPIVersions), "the newest is "+stackAPIVersions[0]), "apiVersion %s is not known; CloudKnit has %s", h.apiVersion, strings.Join(stackAPIVersions, ", "))
 }

@@ -65,7 +65,6 @@ func (p page) addFile(b *tree.Builder, from, to string) error {
 	return nil
 }
 
-// putFile skips files that expand to nothing.
 func (p page) putFile(b *tree.Builder, from, to string) error {
 	text, err := p.expandFile(from)
 	if err != nil || text == "" {

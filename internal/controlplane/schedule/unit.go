@@ -114,7 +114,6 @@ func newUnits(s *policyState, targets Set, m *model.Model) []*Unit {
 	return all
 }
 
-// compareUnits orders units: those of the highest priority first.
 func compareUnits(a, b *Unit) int {
 	return cmp.Or(cmp.Compare(b.state.choice.Priority, a.state.choice.Priority), cmp.Compare(a.Policy.Name, b.Policy.Name), cmp.Compare(a.Name, b.Name))
 }

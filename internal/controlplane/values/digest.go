@@ -12,7 +12,6 @@ import (
 // next run.
 type Digest [16]byte
 
-// digestOf distinguishes types: the text "1" is not the number 1.
 func digestOf(data map[string]any) Digest {
 	sum := sha256.Sum256(appendValue(nil, data))
 	return Digest(sum[:len(Digest{})])

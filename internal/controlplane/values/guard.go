@@ -303,7 +303,6 @@ var (
 	pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// resolvePointer returns nil for a dangling pointer, which the validator reports.
 func (g *schemaGuard) resolvePointer(pointer string) any {
 	v := g.root
 	if pointer == "" {

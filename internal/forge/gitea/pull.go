@@ -104,7 +104,6 @@ func (g *Forge) readPull(ctx context.Context, number int) (*sdk.PullRequest, err
 	return p, err
 }
 
-// createPull may have succeeded despite an internal server error.
 func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (*sdk.PullRequest, error) {
 	labels, err := g.labelIDs(ctx, o.Labels)
 	if err != nil {

@@ -70,7 +70,6 @@ func NewApp(o AppOptions) (*App, error) {
 	return a, err
 }
 
-// appKey's errors do not reveal the text.
 func appKey(text []byte) (*rsa.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {

@@ -156,7 +156,6 @@ var (
 	escapedAction = regexp.MustCompile(`(?m)^( {0,3})\\(\\*/)`)
 )
 
-// escapeActions drops carriage returns first, as GitLab does.
 func escapeActions(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	return quickAction.ReplaceAllString(text, `$1\$2`)

@@ -117,7 +117,6 @@ func (k *Keys) AddAllowedSigners(text []byte) error {
 	return nil
 }
 
-// parseAllowedSigner also reports whether the key may sign commits.
 func parseAllowedSigner(line string) (one sshSigner, isGit bool, err error) {
 	principals, rest, found := strings.Cut(line, " ")
 	if !found {
@@ -153,7 +152,6 @@ func parseAllowedSigner(line string) (one sshSigner, isGit bool, err error) {
 	return one, isGit, nil
 }
 
-// parseSignerTime parses YYYYMMDD[HHMM[SS]][Z], in UTC.
 func parseSignerTime(value string) (time.Time, error) {
 	digits := strings.TrimSuffix(value, "Z")
 	const layout = "20060102150405"

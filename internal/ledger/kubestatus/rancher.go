@@ -98,7 +98,6 @@ type gitRepo struct {
 	} `json:"status"`
 }
 
-// source returns the origin of a GitRepo, with the first of its folders.
 func (g gitRepo) source() *agentapi.Source {
 	s := &agentapi.Source{URL: g.Spec.Repo, Ref: g.Spec.Branch}
 	if g.Spec.Revision != "" {

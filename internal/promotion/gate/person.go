@@ -76,7 +76,6 @@ func (p Person) login() string {
 	return ""
 }
 
-// hasAddress ignores addresses that a forge makes up.
 func (p Person) hasAddress() bool {
 	return slices.ContainsFunc(p.identities(), func(name string) bool { return strings.Contains(name, "@") })
 }

@@ -35,7 +35,6 @@ func (d *examination) checkRepository(ctx context.Context, r *repository) {
 	}
 }
 
-// gitReason omits the URL, which the finding has.
 func gitReason(r *repository, err error) string {
 	text := err.Error()
 	if _, rest, ok := strings.Cut(text, r.redactedURL()+": "); ok {

@@ -104,7 +104,6 @@ type expression struct {
 	Values   []string       `yaml:"values,omitempty"`
 }
 
-// encodeEphemeral writes what a branch says of itself.
 func encodeEphemeral(name, from string, expires time.Time, types model.Selector, stacks []string) ([]byte, error) {
 	written := spec{From: from, Expires: expires.UTC().Truncate(time.Second), Stacks: stacks}
 	if len(types.Requirements) > 0 {

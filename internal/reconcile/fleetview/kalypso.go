@@ -71,7 +71,6 @@ func (v *View) FindDeploymentState(ctx context.Context, endpoint, commit string)
 	return d, err
 }
 
-// joinEndpoint returns a folder in Kalypso's form.
 func joinEndpoint(p ledgerdb.FleetPlace, clusterType string) string {
 	return cleanEndpoint(p.Repo) + "/" + strings.TrimPrefix(path.Join("/", p.Branch, p.Folder, clusterType), "/")
 }

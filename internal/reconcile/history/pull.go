@@ -177,7 +177,6 @@ func (p *Pull) ReadOwnCommits(branch *git.Repository, limit int, isWritten func(
 	return err
 }
 
-// commitsBetween returns nil if commits are unknown.
 func commitsBetween(repo *git.Repository, from, to string, limit int) ([]git.CommitInfo, error) {
 	if repo == nil || from == "" || to == "" || from == to {
 		return nil, nil

@@ -181,7 +181,6 @@ func (e *postgres) timeout() time.Duration {
 	return transactionTimeout
 }
 
-// shrink does nothing: PostgreSQL reuses space itself.
 func (e *postgres) shrink(context.Context) error { return nil }
 
 func (e *postgres) close() error {

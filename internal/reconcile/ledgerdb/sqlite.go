@@ -165,7 +165,6 @@ func (e *sqlite3) read(ctx context.Context, work func(session) error) error {
 	return errors.Join(describeSQLiteError(err), tx.Rollback())
 }
 
-// allowLong does nothing: there are no timeouts.
 func (e *sqlite3) allowLong() {}
 
 // shrunkPages limits a step.

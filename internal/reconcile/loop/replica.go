@@ -49,7 +49,6 @@ func startWork(l *Loop) {
 	}
 }
 
-// enterShare begins work for an environment, or for all of them with "".
 func enterShare(ctx context.Context, l *Loop, environment string) (context.Context, func()) {
 	if environment == "" {
 		return l.held.Enter(ctx, shares.Plane)

@@ -128,7 +128,6 @@ func (s workflowStep) hasOtherStatus(ctx context.Context, known ...string) (bool
 	}), err
 }
 
-// leaveToOther waits for another daemon, or for readable statuses.
 func (s workflowStep) leaveToOther(err error) gate.Answer {
 	a := gate.Answer{Time: s.now, Outcome: forge.Pending}
 	if err != nil {

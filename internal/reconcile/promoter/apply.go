@@ -309,7 +309,6 @@ func stopsMerge(v gate.Verdict, newer bool) bool {
 	return slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool { return stopsMerge(part, newer) })
 }
 
-// withdrawRecord closes a proposal that is no longer wanted.
 func (m *Promoter) withdrawRecord(ctx context.Context, s *stageState, reason string) error {
 	remote, head, err := m.findRecordBranch(s)
 	if err != nil || head == "" {

@@ -56,4 +56,3 @@ func (r Releases) withoutSkipped(skips []*model.Skip, stages []*stageState) prom
 	}
 	return promote.NewLine(kept).Named("branch "+source.ReleasesPrefix+r.Lane, r.nameOf(commits))
 }
-

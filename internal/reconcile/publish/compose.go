@@ -262,7 +262,6 @@ func CompareFolders(before, after tree.Tree, opt impact.Options) impact.Report {
 	return impact.Compare(withoutDotFolders(before), withoutDotFolders(after), opt)
 }
 
-// withFile sets a file, or removes it if data is nil.
 func withFile(t tree.Tree, file string, data []byte) tree.Tree {
 	folder, name := path.Split(file)
 	held := t.Sub(folder)

@@ -127,7 +127,6 @@ func (r *Recorder) writeMark() {
 	}
 }
 
-// replaceFile writes a file atomically, and syncs it first.
 func replaceFile(path string, text []byte) error {
 	out, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
 	if err != nil {

@@ -85,7 +85,6 @@ func (r *Recorder) findStore(ctx context.Context) (store *ledgerdb.Store, inUse 
 	return store, false, err
 }
 
-// cleanStep does nothing if the store in use was replaced.
 func (r *Recorder) cleanStep(ctx context.Context, store *ledgerdb.Store, inUse bool, retention *ledgerdb.Retention) (more bool, err error) {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()

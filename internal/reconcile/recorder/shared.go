@@ -47,7 +47,6 @@ func (h *held) add(id string, objects int, c ledger.Contact, reports []ledger.Re
 	h.contacts[id] = all
 }
 
-// drop removes stored contacts up to a number.
 func (h *held) drop(id string, last int) {
 	left := slices.DeleteFunc(h.contacts[id], func(c contact) bool { return c.number <= last })
 	if len(left) == 0 {

@@ -207,7 +207,6 @@ func (r *Set) openRemote(ctx context.Context, m *Remote) (*git.Repository, error
 	return nil, err
 }
 
-// hasReferences accepts nil.
 func hasReferences(mirror *git.Repository) bool {
 	if mirror == nil {
 		return false

@@ -82,7 +82,6 @@ func (r *renderer) prepare(attachment *fluxKustomization, m *clusters.Manifest, 
 	return []any{&first, attachment}
 }
 
-// moveKustomization changes the namespace but keeps references.
 func moveKustomization(k *fluxKustomization, namespace string) {
 	if k.Metadata.Namespace == namespace {
 		return

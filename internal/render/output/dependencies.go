@@ -43,7 +43,6 @@ type previousSets struct {
 	byKey   map[string]*targetSet
 }
 
-// unchangedSets returns a lookup that is nil for possibly changed sets.
 func (k *previousSets) unchangedSets(targets []*model.Target) func(set schedule.Set, key string) *targetSet {
 	if len(k.targets) != len(targets) {
 		return func(schedule.Set, string) *targetSet { return nil }

@@ -116,7 +116,6 @@ type State struct {
 	Word string `json:"word"` // as fairlead status shows it
 }
 
-// matches reports whether a state is asked for, by its tone or by its word: "" is any.
 func (s State) matches(asked string) bool {
 	return asked == "" || IsSameState(asked, string(cmp.Or(s.Tone, Unknown))) || IsSameState(asked, s.Word)
 }

@@ -136,7 +136,6 @@ func (c *FleetCell) add(a *assignment) {
 	}
 }
 
-// finish sorts the versions of a cell, and drops the rarest.
 func (c *FleetCell) finish() {
 	c.Versions = slices.DeleteFunc(c.Versions, func(v VersionCount) bool { return v.Version == "" })
 	slices.SortFunc(c.Versions, func(a, b VersionCount) int {

@@ -169,7 +169,6 @@ func (s Source) FindPulls(text string, done []history.Entry) []FoundPull {
 	return firstOf(found)
 }
 
-// hasWords reports whether a text has all words of a query, in any order and case.
 func hasWords(text, query string) bool {
 	text = strings.ToLower(text)
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {

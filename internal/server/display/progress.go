@@ -108,7 +108,6 @@ func (s *Stream) progressText(step Step, waited time.Duration) string {
 	return what + since
 }
 
-// barText returns "" if the step is not counted.
 func (step Step) barText() string {
 	if step.Total <= 0 {
 		return ""

@@ -115,7 +115,6 @@ func commandLine(q Request) string {
 	return strings.Join(append(words, "--reason TEXT"), " ")
 }
 
-// describePlan adds the consequences of a decided action, and its digest.
 func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Request, p actions.Plan, l *answer.Lever) {
 	now := o.options.Store.Snapshot()
 	stage, _ := now.Chain.FindStage(q.Environment)

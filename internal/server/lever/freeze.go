@@ -178,7 +178,6 @@ func (o *Operator) askFields(ctx context.Context, d *actions.Session, q Request,
 	return err
 }
 
-// coversAny treats an empty list as all environments.
 func coversAny(f *model.Freeze, environments []string) bool {
 	return len(environments) == 0 || len(f.Environments) == 0 || slices.ContainsFunc(environments, func(e string) bool { return slices.Contains(f.Environments, e) })
 }

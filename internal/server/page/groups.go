@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// percentOf rounds down, and is 0 of none.
 func percentOf(n, all int) int { return 100 * n / max(1, all) }
 
 // clusterGroupView is a group, with the parts of its bar, in percent.

@@ -265,7 +265,6 @@ func newBars(t answer.Timeline, had []answer.TimelineBar, next *answer.TimelineN
 // minLabel is how wide a bar is, as a part of all, that has room for the id of a commit.
 const minLabel = 0.09
 
-// labelWidest leaves one label to the bars of a commit, the widest, if that has room.
 func labelWidest(bars []spanView, of []answer.TimelineBar) {
 	for i := range bars {
 		isWidest := bars[i].share >= minLabel

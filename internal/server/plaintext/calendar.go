@@ -70,7 +70,6 @@ func (c *calendar) addText(name, value string) {
 	c.add(name, textEscapes.Replace(display.SanitizeLines(value)))
 }
 
-// add folds long lines.
 func (c *calendar) add(name, value string) {
 	line, room := name+":"+value, maxContentLine
 	for len(line) > room {

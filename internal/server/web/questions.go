@@ -89,7 +89,6 @@ func (s *site) findRetired(ctx context.Context, f found, name string) found {
 	return found{answer: missingAnswer{errorAnswer{sentence, api + "/environments lists those that there are"}, "environments", ""}, code: http.StatusNotFound}
 }
 
-// admitQuestion returns that too many questions began, and whether that is so.
 func (s *site) admitQuestion() (found, bool) {
 	if s.questions.admit(s.options.Now(), maxQuestions) == 0 {
 		return found{}, false

@@ -68,7 +68,6 @@ func (m *deliveryLog) addNew(now time.Time, keys ...key) bool {
 	return true
 }
 
-// forgetOldest relies on deliveries not sharing keys.
 func (m *deliveryLog) forgetOldest() {
 	for _, k := range m.order[0].keys {
 		delete(m.known, k)

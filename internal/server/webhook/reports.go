@@ -53,7 +53,6 @@ func (p *receiver) serveReport(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerReport authenticates a cluster by its keys, or by the shared secrets if cluster is "".
 func (p *receiver) answerReport(w http.ResponseWriter, r *http.Request, by reporter, cluster string, secrets []string, err error) {
 	w.Header().Set("Connection", "close") // senders open a connection per event and leave it open
 	known := authentication{by.readCredential, secrets, err, maxReportSize, reportTooLarge, notSetUp}

@@ -74,7 +74,6 @@ func readToken(name, prefix string) func(http.Header) (credential, bool) {
 
 const maxReferenceLength = 1024
 
-// fullReference treats a short name as a branch.
 func fullReference(name string) string {
 	switch {
 	case name == "" || len(name) > maxReferenceLength:
