@@ -73,7 +73,6 @@ func (c *Cluster) readState(ctx context.Context, now time.Time) (agentapi.State,
 	return agentapi.NewState(kubestatus.Read(objects, now), unread), nil
 }
 
-// readKind reads the newest installed version, if any.
 func (c *Cluster) readKind(ctx context.Context, kind kubestatus.Kind) ([]json.RawMessage, error) {
 	found, err := c.client.List(ctx, kubeclient.Query{Group: kind.Group, Versions: kind.Versions, Resource: kind.Resource, Cached: true})
 	if apierrors.IsNotFound(err) {

@@ -205,7 +205,6 @@ type shownCluster struct {
 	Rollout     *manifestRollout `json:"rollout"`
 }
 
-// printCluster also prints available plans of the cluster's parts.
 func (c *clusterListCommand) printCluster(p provisionedCluster) error {
 	plans, err := readPlans(c.plansFile, c.stdin)
 	if err != nil {

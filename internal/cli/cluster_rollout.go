@@ -70,7 +70,6 @@ type shownPart struct {
 	Status string `json:"status"` // "not known" without a report
 }
 
-// readRollouts returns nil, with a note, if the output is unreadable.
 func (c *clusterListCommand) readRollouts(ctx context.Context, m *model.Model) map[string]clusterfiles.RenderedManifest {
 	all, err := c.readOutputManifests(ctx, m)
 	if err != nil {

@@ -74,7 +74,6 @@ func (cc *commandContext) completePrevious(c *cobra.Command, args []string, begu
 	}), begun), completedInOrder
 }
 
-// describeCommits uses ids as short as the typed prefix allows.
 func describeCommits(commits []git.CommitInfo, begun string) []string {
 	var found []string
 	for _, commit := range commits {

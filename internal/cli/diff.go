@@ -193,7 +193,6 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	return d.differenceError(len(report.Environments) > 0)
 }
 
-// printReport also writes the job summary in GitHub Actions.
 func (d *diffCommand) printReport(r diffReport) error {
 	if d.app.format != "github" {
 		names := list.Convert(r.Environments, func(e environmentDiff) string { return e.Environment })
@@ -419,7 +418,6 @@ func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 
 const maxAhead = 1000
 
-// findAhead adds the base commits that the other side lacks.
 func (d *diffCommand) findAhead(ctx context.Context, both *[2]drift.Side) error {
 	if both[0].Base == both[1].Base || both[0].Base == "" || both[1].Base == "" {
 		return nil

@@ -115,7 +115,6 @@ func resultText(r ephemeral.Result) string {
 	return display.SanitizeLines(said) + "\n"
 }
 
-// openEphemerals opens the control plane for actions on ephemeral environments.
 func (cc *commandContext) openEphemerals(ctx context.Context, who git.Signature) (*ephemeral.Client, error) {
 	o, err := cc.actionOptions(who)
 	if err != nil {

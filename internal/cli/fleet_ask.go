@@ -115,7 +115,6 @@ type storedFleet struct {
 	view  fleetview.View
 }
 
-// openLedger opens the settings' store for reading, with a note.
 func (cc *commandContext) openLedger(ctx context.Context, why string) (fleetAsker, error) {
 	s, place := &storedFleet{}, cc.settings.LedgerFile()
 	var known *recorder.Recorder

@@ -163,7 +163,6 @@ const (
 	gitOpsName       = "gitops.git"
 )
 
-// createRepositories writes the settings last, which marks completion.
 func createRepositories(ctx context.Context, o scaffold.Options, folder string, d scaffold.Daemon, credentials func(string) func(context.Context) (git.Credentials, error)) error {
 	content, err := scaffold.SettingsFile(o, d)
 	if err != nil {

@@ -47,7 +47,6 @@ func readJob() ciJob {
 	return j
 }
 
-// newSettings limits a job's token to its own server.
 func (j ciJob) newSettings(place string) *config.Settings {
 	s := &config.Settings{}
 	if j.forge.Host != "" {

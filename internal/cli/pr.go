@@ -103,7 +103,6 @@ func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, 
 	return c
 }
 
-// completePulls offers suitable pull requests, newest first.
 func (p *prCommand) completePulls(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 || p.openRepository(c.Context()) != nil {
 		return nil, completedInOrder

@@ -122,7 +122,6 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 	return nil
 }
 
-// compareOutput notes in the result if the rollback changes no file of the output.
 func (r *rollbackCommand) compareOutput(ctx context.Context) {
 	if r.lane == "" && r.session.HoldsOutput(ctx, r.environment, r.result.To) {
 		r.unchanged = fmt.Sprintf("the rollback changes no file of the output of %s", r.environment)

@@ -24,7 +24,6 @@ func readLanes(s status.Stage, commit string) (state, reason string) {
 	return state, reason
 }
 
-// hasCommit reports whether a stage, or a lane of it, has a commit. It accepts short ids.
 func hasCommit(s status.Stage, commit string) bool {
 	return s.Commit != "" && strings.HasPrefix(s.Commit, commit) || slices.ContainsFunc(s.Lanes, func(l status.Lane) bool { return l.Commit != "" && strings.HasPrefix(l.Commit, commit) })
 }

@@ -222,7 +222,6 @@ func urlHint(value, otherwise string) string {
 	return otherwise
 }
 
-// parseRemoteURL returns false for unsupported URLs and URLs with a secret.
 func (c *checker) parseRemoteURL(path, value string) (remoteLocation, bool) {
 	l, ok := parseLocation(value)
 	if guess := giturl.GuessURL(value); guess != "" {

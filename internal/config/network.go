@@ -76,7 +76,6 @@ func (s *Settings) NamesRepository(place string) bool {
 	return false
 }
 
-// namesFolder also accepts folders next to a local control plane.
 func (s *Settings) namesFolder(place string, named []string) bool {
 	folder := giturl.Identify(place)
 	if !giturl.IsRemote(s.ControlPlane.Repo) {

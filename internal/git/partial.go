@@ -278,7 +278,6 @@ func (m *Remote) Prefetch(ctx context.Context, t, with tree.Tree, depth int) err
 	return nil
 }
 
-// prefetchError ignores invalid trees, which their reader reports.
 func (r *Repository) prefetchError(err error) error {
 	var refused *objects.InvalidTreeError
 	err = readError(err)

@@ -121,7 +121,6 @@ func (l *Ledger) listFailed(cluster string) (failed, awaited []Object) {
 	return failed, awaited
 }
 
-// findDrift returns the first drifted Terraform object, and false if anything failed otherwise.
 func (l *Ledger) findDrift(failed []Object) (first Object, ok bool) {
 	for _, o := range failed {
 		if l.book.explained(o, l.book.find(o)).Phase != Drifted {

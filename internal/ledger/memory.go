@@ -224,7 +224,6 @@ func (m *memory) reports(o Object) []Report {
 	return all
 }
 
-// states reports whether a point of runs or target is from the same report as a phase.
 func (p point) states(of point) bool {
 	return p.said == of.said && p.revision == of.revision && (p.rank >= levelRank) == (of.rank >= levelRank)
 }

@@ -48,7 +48,6 @@ func (e *Expression) read(body json.RawMessage) ([]Change, error) {
 	return parseChange(field("currency", ""), "before", field("before", "0"), "after", field("after", ""))
 }
 
-// amountText returns a number or text with at most as many digits as amounts have.
 func amountText(value ref.Val) string {
 	if number, ok := value.(types.Double); ok {
 		return strconv.FormatFloat(float64(number), 'f', microDigits, 64)

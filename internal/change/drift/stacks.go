@@ -164,7 +164,6 @@ func showTrue(value bool) string {
 	return ""
 }
 
-// showFalse returns what the other side has in place of "true".
 func showFalse(other string) string {
 	if other == "true" {
 		return "false"

@@ -17,7 +17,6 @@ type stepPlaces struct {
 	step     provision.Step
 }
 
-// newStepPlaces returns false if the manifest's file was deleted.
 func newStepPlaces(m *model.Model, manifest string, s provision.Step) (stepPlaces, bool) {
 	i := slices.IndexFunc(m.Clusters.Manifests, func(o *model.InputManifest) bool { return o.Path() == manifest })
 	if i < 0 {
@@ -52,7 +51,6 @@ func (p stepPlaces) findReason(c provision.Change) problem.Pos {
 	return p.findSubject()
 }
 
-// entities returns the paths of the subject and its owners, innermost first.
 func (p stepPlaces) entities() [][]any {
 	s, spec := p.step.Subject, &p.manifest.Spec
 	var all [][]any

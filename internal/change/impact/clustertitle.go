@@ -306,7 +306,6 @@ func noteDisruption(d provision.Disruption) string {
 	return " (" + string(d) + ")"
 }
 
-// add adds a cluster or a manifest to the phrase with the same text, if one exists.
 func (b *clusterPhrases) add(rank int, place, name string, p phrase) {
 	key := strings.Join(append([]string{place, p.verb, p.note}, p.names...), "\x00")
 	if b.known[key] == nil {

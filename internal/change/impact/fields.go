@@ -168,7 +168,6 @@ func (w *comparison) compareNamed(old, new []*yaml.Node, was, is map[string]int)
 	}
 }
 
-// byName returns nil if a name is missing or occurs twice.
 func byName(items []*yaml.Node) map[string]int {
 	at := make(map[string]int, len(items))
 	for i, n := range items {

@@ -150,7 +150,6 @@ func (s *survey) countFile(c tree.Change) {
 	}
 }
 
-// visitFile uses class for files that Fairlead does not know.
 func (s *survey) visitFile(c tree.Change, class Class) {
 	s.countFile(c)
 	detail := ""

@@ -42,7 +42,6 @@ func (o terraformObject) state() string {
 	return fmt.Sprint(o.Spec.Workspace, "\x00", o.Spec.BackendConfig.CustomConfiguration, "\x00", o.Spec.BackendConfigsFrom)
 }
 
-// readTerraforms skips unreadable files: their change is unclassified.
 func readTerraforms(files []tree.Entry) map[string]terraformObject {
 	var all map[string]terraformObject
 	for _, e := range files {

@@ -126,7 +126,6 @@ func (c *cluster) beginTerraform(t *terraform, now time.Time, commit string) {
 	}
 }
 
-// approves accepts a prefix of the plan's id, or "auto".
 func (t *terraform) approves(plan string) bool {
 	approved := t.spec.ApprovePlan
 	return approved == "auto" || approved != "" && strings.HasPrefix(plan, approved)

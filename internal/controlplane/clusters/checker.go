@@ -93,7 +93,6 @@ func prefixOf(what string) string {
 	return what + ": "
 }
 
-// checkName reports a name that is too long or not a DNS label.
 func (c *checker) checkName(kind string, path fieldPath, name string, limit int) {
 	switch {
 	case name == "":

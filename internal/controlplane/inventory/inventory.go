@@ -253,7 +253,6 @@ func copyLabels(item *yaml.Node, keys []string, labels map[string]string) {
 	}
 }
 
-// setText sets a text, and leaves one that is the same as it is written.
 func setText(mapping *yaml.Node, key, value string) {
 	if yamldoc.FindText(mapping, key) != value || value == "" {
 		yamldoc.SetText(mapping, key, value)

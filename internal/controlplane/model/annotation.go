@@ -72,7 +72,6 @@ func (a annotationText) addAt(field, hint, format string, args ...any) {
 	a.addProblem(at, hint, format, args...)
 }
 
-// oneOf returns the value of a field, the first known one if none is written, and reports others.
 func (a annotationText) oneOf(field, value string, known ...string) string {
 	if value == "" {
 		return known[0]

@@ -52,7 +52,6 @@ func (c *Chain) Rank(environment string) int {
 	return i
 }
 
-// environmentHint returns what may have been meant by the name of an environment that is not there.
 func environmentHint(name string, known []string) string {
 	if near := problem.DidYouMean(name, known); near != "" || len(known) == 0 {
 		return near

@@ -108,7 +108,6 @@ const hintClear = "encrypt it with SOPS, or use an ExternalSecret, and change it
 // publicKeys are those of Secrets of manifests of clusters that are no secrets.
 var publicKeys = []string{"username", "endpoint", "authurl", "baseurl", "gcpproject", "servicename", "teamid", "accountid", "projectid", "domainid"}
 
-// checkTemplate reports values of an ExternalSecret that come from no store.
 func (r *reader) checkTemplate(c *Credential, data *yaml.Node) {
 	if data == nil || data.Kind != yaml.MappingNode {
 		return

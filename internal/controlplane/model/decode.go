@@ -212,7 +212,6 @@ type locatedText struct {
 	Line int
 }
 
-// textLine is the line of the first character of a scalar's text.
 func textLine(n *yaml.Node) int {
 	switch isBlock := n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0; {
 	case isBlock && n.Line < 0: // of a blueprint

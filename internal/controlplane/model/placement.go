@@ -388,7 +388,6 @@ func nameSome(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// pagesOf returns the pages of a Placement, as "namespace/name", in the order of their numbers.
 func pagesOf(placement string, all []*placementPage) []*placementPage {
 	var pages []*placementPage
 	for _, page := range all {

@@ -144,7 +144,6 @@ func (r Release) DescribeChange(before *Release) (all []string) {
 	return all
 }
 
-// describeVersion has the digest where another version has the same name.
 func describeVersion(v, other FeedVersion) string {
 	if v.Version == other.Version {
 		return v.Version + "@" + v.Digest[:min(len(v.Digest), len("sha256:")+7)]

@@ -22,7 +22,6 @@ func findExecutor(now, want *State) string {
 
 func (s *State) isOfClaudie() bool { return s.Executor != capiExecutor && s.Executor != tofuExecutor }
 
-// carryOut adapts the steps and their order to the executor.
 func (u *unit) carryOut(now, want *stateIndex) []Step {
 	switch isNew := now.clusters[u.name] == nil; {
 	case want.Executor == tofuExecutor:

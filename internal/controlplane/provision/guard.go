@@ -247,7 +247,6 @@ func (g *editCheck) checkCluster(i int, was, is *claudie.Cluster) {
 	}
 }
 
-// proxyEndpoint returns Claudie's default address if none is set.
 func proxyEndpoint(c *claudie.Cluster) string {
 	if c.InstallationProxy == nil || c.InstallationProxy.Endpoint == "" {
 		return "http://proxy.claudie.io:8880"

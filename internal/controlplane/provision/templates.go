@@ -81,7 +81,6 @@ func findTemplatesURL(p *claudie.Provider, place string, all *model.Clusters) st
 	return ""
 }
 
-// equalTemplates compares hashes, or revisions if a hash is unknown.
 func equalTemplates(a, b string) bool {
 	if a == b {
 		return true

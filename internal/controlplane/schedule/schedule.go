@@ -73,7 +73,6 @@ func NewPlan(m *model.Model, last *Plan) *Plan {
 	return p
 }
 
-// addPlaces adds what was chosen to the rows.
 func (p *Plan) addPlaces() {
 	for i, row := range p.rows { // which other cluster types may share
 		p.rows[i] = NewSet(len(p.model.Targets))

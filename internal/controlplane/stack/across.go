@@ -64,7 +64,6 @@ func (c *claim) rank() int {
 
 type claimList map[string][]*claim
 
-// add returns the claim of an environment, which is new if the list has none like it.
 func (l claimList) add(what string, c claim) *claim {
 	i := slices.IndexFunc(l[what], func(o *claim) bool { return o.environment == c.environment && o.state == c.state })
 	if i < 0 {

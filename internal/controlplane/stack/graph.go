@@ -81,7 +81,6 @@ func (o unordered) waits(c *Component) bool {
 	return waits
 }
 
-// remove removes a component, if it is there, and each that needs none of the others then.
 func (o unordered) remove(c *Component) {
 	if !o.waits(c) {
 		return

@@ -176,7 +176,6 @@ var (
 	legacyRef = regexp.MustCompile(`^data\.terraform_remote_state\.([^.]+)\.outputs\.(.+)$`)
 )
 
-// parseOutputRef reads a valueFrom. It returns nil after a problem.
 func (r *resolver) parseOutputRef(c *Component, written model.Text) *OutputRef {
 	ref := written.Text
 	if legacy := legacyRef.FindStringSubmatch(ref); legacy != nil {
@@ -199,7 +198,6 @@ func (r *resolver) checkOutputRef(c *Component, ref *OutputRef) {
 	}
 }
 
-// checkOutput reports a reference to an output that a component of a stack, nil for none, does not have.
 func checkOutput(r *resolver, c *Component, ref *OutputRef, of *Stack, from *Component) {
 	s, stack := c.Stack, "this stack"
 	if of != s {

@@ -64,7 +64,6 @@ const mergeRequests = "merge_requests"
 
 func mergeRequestPath(number int) string { return fmt.Sprintf("%s/%d", mergeRequests, number) }
 
-// listPulls includes merge requests from forks with that branch name.
 func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([]mergeRequest, error) {
 	options := gl.ListProjectMergeRequestsOptions{
 		State: new("all"), Scope: new("all"), SourceBranch: optional(f.Head), TargetBranch: optional(f.Base), OrderBy: new("created_at"), Sort: new("desc"),
@@ -90,7 +89,6 @@ func optional(text string) *string {
 	return &text
 }
 
-// parsePull: the source project is 0 if a fork was deleted.
 func (g *Forge) parsePull(m mergeRequest) pull {
 	parsed := pull{
 		Pull: forge.Pull{

@@ -161,7 +161,6 @@ func hashObject(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
 	return tree.ID(id.Sum(nil)), nil
 }
 
-// A delta waits until the offset of its base is known.
 func (r *receiver) resolveDeltas() error {
 	s := newSet("")
 	s.unindexed = r.offsets

@@ -95,7 +95,6 @@ func (m *likeModel) encodeDelta(data []byte, limit int) ([]byte, bool) {
 // short.
 func breaksChain(id tree.ID) bool { return id[0] < 256/32 }
 
-// encodeFromKnown returns false if no known folder is similar enough.
 func (e *encoder) encodeFromKnown(t tree.Tree, known []tree.Tree) (ok bool, err error) {
 	if len(known) == 0 || breaksChain(t.ID()) {
 		return false, nil

@@ -143,7 +143,6 @@ func InvalidLine(text []byte) int {
 	return line
 }
 
-// errorLine returns the last line of the shortest prefix that fails with the same error.
 func errorLine(text []byte, err error) int {
 	var ends []int
 	for i, c := range text {

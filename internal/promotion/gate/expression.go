@@ -30,7 +30,6 @@ func compileCondition(name, text string) (*condition, error) {
 	return &condition{name, compiled}, nil
 }
 
-// expressionVariables sets body to null if it is not JSON.
 func expressionVariables(f Facts, a Answer) map[string]any {
 	var body any
 	if err := json.Unmarshal(a.Body, &body); err != nil {

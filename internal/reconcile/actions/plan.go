@@ -129,7 +129,6 @@ func (d *Session) CheckApproval(ctx context.Context, environment, stack, compone
 	return checkApproval(c, fmt.Sprintf("the plan %s of %s/%s", c.Plan, stack, component))
 }
 
-// checkApproval refuses a component whose plans nobody approves, or can.
 func checkApproval(c stackfiles.ComponentSummary, what string) error {
 	switch {
 	case c.Approval == "auto":

@@ -180,7 +180,6 @@ func (d *examination) addFinding(level status.Level, what, message, hint string)
 	d.found = append(d.found, Finding{Level: level, Subject: what, Message: message, Hint: hint})
 }
 
-// addError uses the error's own hint, if any.
 func (d *examination) addError(level status.Level, what string, err error) {
 	d.addFinding(level, what, err.Error(), findHint(err))
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// checkMachine checks that Git is installed, if local repositories need it.
 func (d *examination) checkMachine(ctx context.Context) {
 	if !access.HasLocalRepository(d.config) {
 		return

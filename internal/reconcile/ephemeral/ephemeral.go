@@ -32,14 +32,12 @@ import (
 // again has the same result, whatever becomes of the control plane.
 var ErrMisuse = errors.New("misuse")
 
-// newMisuse refuses what was asked for wrongly.
 func newMisuse(hint, format string, args ...any) error {
 	r := problem.Refusef(hint, format, args...)
 	r.Kind = ErrMisuse
 	return r
 }
 
-// checkTime refuses a life that is none, or too long.
 func checkTime(ttl time.Duration, expires, now time.Time) error {
 	switch {
 	case ttl <= 0:

@@ -63,7 +63,6 @@ func (v *View) FindHistories(ctx context.Context, q Query) (Page[Placement], err
 	return page, err
 }
 
-// joinWaits joins a wait that continues with another commit.
 func joinWaits(all []Placement) []Placement {
 	joined := all[:0]
 	for _, p := range all {

@@ -39,7 +39,6 @@ func ListDeliveries(entries []Entry, deployments []Deployment, environment strin
 	return all
 }
 
-// markTakenBack marks the deliveries since a commit, or the last one if it is unknown.
 func markTakenBack(all []ledger.Delivery, deployments []Deployment, commit string) {
 	for i := len(all) - 1; i >= 0 && deployments[i].Commit != commit; i-- {
 		all[i].TakenBack = true

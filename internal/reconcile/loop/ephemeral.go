@@ -166,7 +166,6 @@ func (f *ephemeralLife) checkCosts(e *environment) {
 	}
 }
 
-// hasNewCosts reports whether plans were sent since checkCosts.
 func (f *ephemeralLife) hasNewCosts(all map[string]*environment) bool {
 	if f.settings.Costs.Limit == nil {
 		return false

@@ -307,7 +307,6 @@ func findNewest(ctx context.Context, m *Promoter, f source.FeedSource, last *mod
 	return newest, at, v.LeftOut, err
 }
 
-// compareNewest compares what a feed offers with the version of the last release. Only commits have a time.
 func compareNewest(f source.FeedSource, v source.Offer, had model.FeedVersion) (lane.NewestVersion, time.Time, error) {
 	newest := lane.NewestVersion{Feed: f.Name, FeedVersion: v.FeedVersion}
 	if v.Repo == nil || v.Commit == "" {

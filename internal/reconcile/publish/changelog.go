@@ -171,7 +171,6 @@ const maxProse = 100
 // reference matches what forges link even without special characters.
 var reference = regexp.MustCompile(`(?i)\b(gh-|www\.)`)
 
-// prose makes text from outside safe within a sentence.
 func prose(s string) string {
 	s = forge.EscapeMarkdown(text.Shorten(text.OneLine(strings.Map(replaceUnprintable, s)), maxProse))
 	return reference.ReplaceAllString(s, "$1\u200b")

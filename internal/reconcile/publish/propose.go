@@ -157,7 +157,6 @@ func (w *attempt) witnessHead(head string, whose owner) error {
 
 func (w *attempt) branchURL() string { return w.options.Remote.URL() + "#" + w.ours }
 
-// reportDryRun changes nothing, and closes no pull requests.
 func (w *attempt) reportDryRun(ctx context.Context, id string) Result {
 	r := w.newResult(DryRun, "it is not proposed yet: a daemon with write: true proposes it")
 	r.Commit = id

@@ -113,7 +113,6 @@ func (r Record) Text(about string) ([]byte, error) {
 	return append(text, rest...), err
 }
 
-// needsQuotes may report true for names that need none.
 func needsQuotes(name string) bool {
 	switch name {
 	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":

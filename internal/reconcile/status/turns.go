@@ -58,7 +58,6 @@ func (c Chain) Contains(i, j int) bool {
 	return i != j && older <= newer
 }
 
-// position returns a position on the line, whose commits come first.
 func (c Chain) position(i int) Position {
 	if p := c.Commits[i].Beside; p != nil {
 		return *p

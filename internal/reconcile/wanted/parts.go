@@ -141,7 +141,6 @@ func (r reader) readRelease(p *ledger.Part, o manifest.Object, s partSpec) {
 	}
 }
 
-// follow reads what the source of an object follows, if that is in the same file.
 func (r reader) follow(p *ledger.Part, o manifest.Object, ref objectRef) {
 	ref.Namespace = cmp.Or(ref.Namespace, o.Namespace)
 	s, ok := r.sources[ref]

@@ -89,7 +89,6 @@ func (s *source) isArtifact() bool {
 	return s.Chart.Text == "" && strings.HasPrefix(s.RepoURL.Text, "oci://")
 }
 
-// secretFor returns the Secret of the longest matching repository address, or nil.
 func (t *translator) secretFor(url string) *kubeobject.Reference {
 	var best model.StackRepository
 	name := stack.SourceName(url, "")

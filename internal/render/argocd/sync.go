@@ -42,7 +42,6 @@ func (t *translator) readSyncPolicy() {
 	t.readRetry(line, p.Retry)
 }
 
-// readOption ignores options that are Flux's behaviour.
 func (t *translator) readOption(line int, option string) {
 	name, value, _ := strings.Cut(option, "=")
 	on := value == "true"

@@ -88,7 +88,6 @@ func withoutComments(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// checkSecrets warns of values that look like plaintext secrets.
 func (t *translator) checkSecrets(line int, n *yaml.Node, key string) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -207,7 +206,6 @@ func descend(n *yaml.Node, s step, isRoot bool) (*yaml.Node, error) {
 	return n.Content[s.index], nil
 }
 
-// parameterValue returns a typed value, a text if forced, or a list for braces.
 func parameterValue(p parameter) *yaml.Node {
 	v := p.Value.Text
 	if inner, isList := strings.CutPrefix(v, "{"); isList && strings.HasSuffix(inner, "}") {

@@ -137,7 +137,6 @@ func newHealth() kubeobject.HealthExpr {
 	}
 }
 
-// newAttachment retries until the kubeconfig Secret exists.
 func (r *renderer) newAttachment(m *clusters.Manifest, u *clusters.Unit, after ...*kubeobject.Object[kustomizationSpec]) *kubeobject.Object[kustomizationSpec] {
 	k := r.newKustomization(attachmentName(m.Project(), u.Name), u.Binding.ClusterType, after...)
 	k.Spec.Prune, k.Spec.Wait = true, false

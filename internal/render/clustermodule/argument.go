@@ -35,7 +35,6 @@ func newWritten(name string, value cty.Value, isWritten bool, pos ...any) argume
 	return argument{name: name, value: value, pos: pos, unset: !isWritten}
 }
 
-// newExpression returns an argument that is known at run time.
 func newExpression(name string, tokens hclwrite.Tokens) argument {
 	return argument{name: name, tokens: tokens}
 }

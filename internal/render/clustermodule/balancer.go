@@ -37,7 +37,6 @@ func (p *planner) planBalancer(lb *claudie.LoadBalancer) *balancer {
 	return b
 }
 
-// hostname returns a stable generated name if none is written.
 func (b *balancer) hostname() string {
 	if b.DNS.Hostname != "" {
 		return b.DNS.Hostname

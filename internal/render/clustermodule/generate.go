@@ -89,7 +89,6 @@ func joinField(field []any) string {
 	return "spec." + strings.Join(words, ".")
 }
 
-// write returns the root module: variables, the call and outputs.
 func (g *generator) write() []byte {
 	f := hclwrite.NewEmptyFile()
 	body := f.Body()

@@ -239,7 +239,6 @@ func (p *pass) checkName(i, j int) {
 	}
 }
 
-// checkNamespace reports a used namespace name that Kubernetes would refuse.
 func (p *pass) checkNamespace(i, j int) {
 	t := p.model.Targets[j]
 	name := p.namespaceName(p.model.ClusterTypes[i], t)

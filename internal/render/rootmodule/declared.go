@@ -202,7 +202,6 @@ var declaredWords = map[string]bool{"data": true, "local": true, "module": true,
 // remoteState begins a reference to the state of another component.
 const remoteState = "data.terraform_remote_state."
 
-// checkOutput reports an output that a component does not have whose root module is generated.
 func (g *generator) checkOutput(in input, component, output string) {
 	from := g.component.Stack.FindComponent(component)
 	if from == nil || from.IsCopied() || len(from.OverlayFiles) > 0 || len(from.OverlayData) > 0 {

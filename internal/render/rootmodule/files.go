@@ -173,7 +173,6 @@ func (g *generator) addOverlays() {
 	}
 }
 
-// addOverlay adds a file by its last name, or all of a folder.
 func (g *generator) addOverlay(written model.Text, found foundFile, owners map[string]string) {
 	if !found.entry.IsDir() {
 		g.setOverlayFile(written, path.Base(written.Text), found.entry.Data, written.Text, owners)

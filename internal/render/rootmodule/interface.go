@@ -74,7 +74,6 @@ func (g *generator) findModule(m *model.StackModule) (source, version string) {
 	return source, version
 }
 
-// reportNoModule reports a module that is not in its repository, where that was asked.
 func (g *generator) reportNoModule(source string) {
 	git, ok := parseGitAddress(source)
 	layer, named := g.model.Stacks.Layers[stack.SourceName(git.repo, git.ref)]

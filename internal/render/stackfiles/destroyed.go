@@ -43,7 +43,6 @@ func (k *keeper) tryDestroy(s *renderedStack) error {
 	return nil
 }
 
-// destroyStack adds the teardown of a stack that has no file, until it is destroyed.
 func (k *keeper) destroyStack(s *renderedStack) error {
 	subject := s.subject()
 	pos := problem.Pos{Layer: k.model.Environment}

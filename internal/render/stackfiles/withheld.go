@@ -112,7 +112,6 @@ func (c *renderedComponent) hasPlanOf(other *renderedComponent) bool {
 	return c.terraform.Metadata.Annotations[InputsAnnotation] == other.terraform.Metadata.Annotations[InputsAnnotation]
 }
 
-// find returns a component of a stack, either of which may be nil for none.
 func (s *renderedStack) find(name string) *renderedComponent {
 	if s == nil {
 		return nil

@@ -212,7 +212,6 @@ func (o *oddities) noteUnsorted(key string) {
 	}
 }
 
-// quoteLossy quotes lossy texts and leaves the other YAML unchanged.
 func quoteLossy(v any, around []container) any {
 	switch v := v.(type) {
 	case string:

@@ -78,7 +78,6 @@ func readQuestion(text []byte) (question, error) {
 	return q, nil
 }
 
-// planID returns the id of the plan that waits, or else of the last one.
 func (q question) planID() string {
 	branch, commit, isCommit := strings.Cut(q.Status.Planned, "@sha1:")
 	if q.Status.Pending.ID != "" || !isCommit || len(commit) < shortCommit {
