@@ -1,6 +1,6 @@
 // Package kubeclient lists objects of API servers, without types.
 //
-// What the package keeps true: it only reads; an answer and a list have bounds; and a list that cannot be read completely
+// What the package keeps true: it writes Leases only; an answer and a list have bounds; and a list that cannot be read completely
 // is an error.
 package kubeclient
 
