@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log"
@@ -15,7 +16,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -261,5 +266,36 @@ func TestFeedsOfCharts(t *testing.T) {
 	f.wantLine("tag", "dev=27.1.0 stage=27.1.0 prod=27.1.0")
 	if f.problems() != 1 {
 		t.Errorf("a version that was withdrawn: %v", f.store.Snapshot().Chain.Problems)
+	}
+}
+
+// TestFeedsVerified: an output with pins of an image is rendered again from its commits, without the registry and the releases.
+func TestFeedsVerified(t *testing.T) {
+	s := newShelf(t)
+	s.push("1.4.1")
+	f := newShelfWorld(t, s, "image: {repo: REPO}", "images: till, values: {TILL_TAG: tag}")
+	all := []string{"dev", "stage", "prod"}
+	f.run(all...)
+	f.wantLine("newTag", "dev=1.4.1 stage=1.4.1 prod=1.4.1")
+	config := gittest.Show(t, f.server.Dir("out"), "prod", "cloud/till-web/platform-config.yaml")
+	if !strings.Contains(config, "TILL_TAG: 1.4.1") {
+		t.Errorf("prod has the values %s", config)
+	}
+	s.server.Close()
+	gittest.Git(t, f.server.Dir(f.cp()), "branch", "--quiet", "-D", "releases/till")
+	remote, err := git.NewRemote(git.RemoteOptions{URL: f.server.PeopleURL("out"), Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := remote.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, environment := range all {
+		results, err := verify.Commit(t.Context(), remote.Mirror(), f.head("out", environment), func(context.Context, string) (*source.Source, error) {
+			return source.Open(t.Context(), source.Options{ControlPlane: f.place, CacheDir: t.TempDir(), Parser: model.NewParser()})
+		})
+		if err != nil || len(results) != 1 || results[0].Count > 0 {
+			t.Errorf("%s: %+v, %v", environment, results, err)
+		}
 	}
 }
