@@ -177,8 +177,8 @@ func (f *Feed) readGit(s feedGitSpec, within verbatimText, refuse func(hint, for
 
 func (f *Feed) readRegistry(s feedRegistrySpec, within verbatimText, refuse func(hint, format string, args ...any)) {
 	f.Repo = strings.TrimPrefix(s.Repo, "oci://")
-	if f.Repo == "" || strings.Contains(f.Repo, "://") {
-		refuse("write it as ghcr.io/shop/cart", "spec.%s.repo is %q, which is not a repository of a registry", f.Source, s.Repo)
+	if f.Repo == "" || strings.ContainsAny(strings.ReplaceAll(f.Repo, "://", "@"), "@ ") {
+		refuse("write it as ghcr.io/shop/cart", "spec.%s.repo is not a repository of a registry", f.Source)
 	}
 	var err error
 	f.Tags, err = NewTagOrder(s.Tags, TagOrder(s.Order), string(within))
@@ -191,7 +191,7 @@ func (f *Feed) readChart(s feedChartSpec, within verbatimText, refuse func(hint,
 	f.Repo, f.Chart = s.Repo, s.Name
 	u, err := url.Parse(s.Repo)
 	if err != nil || u.Host == "" || u.User != nil || !slices.Contains([]string{"http", "https", "oci"}, u.Scheme) {
-		refuse("write it as https://charts.example.com or oci://ghcr.io/shop/charts", "spec.chart.repo is %q, which is not the URL of a repository of charts", s.Repo)
+		refuse("write it as https://charts.example.com or oci://ghcr.io/shop/charts", "spec.chart.repo is not the URL of a repository of charts, without a password")
 	}
 	if s.Name == "" {
 		refuse("", "spec.chart.name is missing")
