@@ -60,6 +60,7 @@ func Render(c Chart, r Release) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	//lint:ignore SA1019 nothing here is canceled: the process that renders is ended
 	rendered, err := engine.Engine{CustomTemplateFuncs: fixedFunctions()}.Render(loaded, all)
 	if err != nil {
 		return nil, err

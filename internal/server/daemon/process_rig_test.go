@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -222,14 +221,21 @@ func (p *process) wake() float64 {
 // is sees that environments are in a state: all, or those that are named.
 func (p *process) is(want string, environments ...int) {
 	p.Helper()
-	for i := range p.fleets {
-		if environments != nil && !slices.Contains(environments, i) {
-			continue
-		}
+	for _, i := range p.selected(environments) {
 		if state, reason := p.stateOf(i); state != want {
 			p.Fatalf("environment %s is %s (%s), want %s", environmentName(i), state, reason, want)
 		}
 	}
+}
+
+// selected returns the environments that are named, or all if none is.
+func (p *process) selected(environments []int) []int {
+	if environments == nil {
+		for i := range p.fleets {
+			environments = append(environments, i)
+		}
+	}
+	return environments
 }
 
 func (p *process) stateOf(i int) (state, reason string) {
