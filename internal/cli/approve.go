@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -130,5 +131,9 @@ func (cc *commandContext) findWaiting(ctx context.Context, environment, named st
 	case !found:
 		return status.Withheld{}, usageErrorf(hint, "%s is not promoted, so that it is not known which removals wait in it", environment)
 	}
-	return actions.FindRemovals(stage.Withheld, environment, named)
+	w, err := actions.FindRemovals(stage.Withheld, environment, named)
+	if err != nil && named != "" {
+		err = problem.WithHint(err, "the daemon may read sources that this machine cannot: --url URL asks it, and --ahead approves without asking")
+	}
+	return w, err
 }

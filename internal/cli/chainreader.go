@@ -185,7 +185,7 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 		return observer{}, err
 	}
 	o := observer{settings: &settings, store: &status.Store{}, stderr: cc.app.stderr, isWriting: cc.settings.Write, progress: &atomic.Pointer[display.Progress]{}}
-	options := loop.Options{Settings: &settings, Store: o.store, Now: cc.now, Progress: o.showStep, TrustedKeys: &keys}
+	options := loop.Options{Settings: &settings, Store: o.store, Now: cc.now, Progress: o.showStep, TrustedKeys: &keys, Contents: newContents(ctx, cc)}
 	err = cc.readReports(ctx, &options)
 	if err != nil {
 		fmt.Fprintf(cc.app.stderr, "fairlead: warning: %v\n", err)

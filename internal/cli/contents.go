@@ -37,6 +37,13 @@ func (in *input) findHeld(ctx context.Context, assignment tree.Tree) ([]inside.H
 	return f.FindHeld(ctx, assignment), ctx.Err()
 }
 
+// newContents looks as the daemon does, but waits for the answer.
+func newContents(ctx context.Context, cc *commandContext) *fetch.Fetcher {
+	o := fetch.OptionsOf(cc.settings, cc.now)
+	o.Dir, o.Patience = cacheFolder("inside"), fetch.LongPatience
+	return fetch.New(ctx, o)
+}
+
 // fetchOptions reach as far as the settings here permit. Without settings these are public hosts,
 // the server of the control plane, and what --map names.
 func (in *input) fetchOptions() fetch.Options {

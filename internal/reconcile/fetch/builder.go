@@ -54,7 +54,6 @@ func RunBuilder(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(answer)
 }
 
-// renderChart renders a chart in a process of its own.
 func (f *Fetcher) renderChart(ctx context.Context, s inside.Source, c chart.Chart) inside.Built {
 	request, err := json.Marshal(buildRequest{s, c})
 	if err != nil {

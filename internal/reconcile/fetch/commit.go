@@ -52,7 +52,6 @@ func readChart(files tree.Tree) (c chart.Chart, ok bool) {
 	return c, true
 }
 
-// reasonOf classifies an error of a repository.
 func reasonOf(err error) inside.Reason {
 	switch {
 	case errors.Is(err, protocol.ErrForbidden):
