@@ -56,7 +56,7 @@ ifneq ($(MEMORY),)
 test race-loop race-others: export TMPDIR := $(MEMORY)
 endif
 
-# Tests wait for servers and for the next cycle: two packages a processor keep it busy.
+# Tests wait for servers and for the next cycle: two packages a processor keep it busy, and as many tests of the last one.
 PACKAGES ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1))))
 
 # What takes longest, first: nothing is then left that runs alone at the end.
@@ -68,7 +68,7 @@ SHORT ?= -short
 # Without vet: lint runs all of it, and with what go test would run of it, each package would be
 # looked at twice.
 test: ## run the tests, but for what takes minutes; SHORT= runs all
-	$(GO) test -vet=off -p $(PACKAGES) -timeout 60m $(SHORT) $(TESTFLAGS) $(LONGEST) ./...
+	$(GO) test -vet=off -p $(PACKAGES) -parallel $(PACKAGES) -timeout 60m $(SHORT) $(TESTFLAGS) $(LONGEST) ./...
 
 # -short is for what takes minutes without the race detector: scenarios with Git are what it is here for.
 RACE_SHORT := $(filter ./internal/server/% ./internal/render/output,$(RACE))

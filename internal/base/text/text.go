@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // Count returns a number with its noun: "1 file", "2 files".
@@ -18,8 +19,12 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// OneLine replaces white space by single spaces.
-func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// OneLine replaces white space, and what controls terminals or the direction of text, by single spaces.
+func OneLine(text string) string { return strings.Join(strings.FieldsFunc(text, separates), " ") }
+
+func separates(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+}
 
 // ShortCommit abbreviates a commit id.
 func ShortCommit(id string) string { return id[:min(7, len(id))] }

@@ -16,7 +16,7 @@ func TestCount(t *testing.T) {
 }
 
 func TestOneLine(t *testing.T) {
-	for given, want := range map[string]string{"": "", " \n": "", "one": "one", "yaml: line 3:\n\tbad  indent ": "yaml: line 3: bad indent"} {
+	for given, want := range map[string]string{"a\x1b[31mb\u202ec\x00": "a [31mb c", "": "", " \n": "", "one": "one", "yaml: line 3:\n\tbad  indent ": "yaml: line 3: bad indent"} {
 		if got := text.OneLine(given); got != want {
 			t.Errorf("OneLine(%q) is %q, want %q", given, got, want)
 		}
