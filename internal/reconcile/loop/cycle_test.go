@@ -145,7 +145,7 @@ func (w *world) begin(data string, more ...func(*loop.Options)) *daemon {
 	w.Helper()
 	d := &daemon{world: w, store: &status.Store{}}
 	o := loop.Options{
-		Settings: w.settings(data), Store: d.store, Now: func() time.Time { return w.now }, Random: func() float64 { return 0 },
+		Settings: w.settings(data), Store: d.store, Now: func() time.Time { return w.now }, Random: func() float64 { return 0 }, Patience: time.Hour,
 		Logger: slog.New(slog.NewTextHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	inbox, err := readReports(w.reportsFile, w.now)

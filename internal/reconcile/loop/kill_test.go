@@ -72,7 +72,7 @@ func daemonProcess() int {
 	var step atomic.Int64
 	loop, err := loop.New(context.Background(), loop.Options{
 		Inbox:    inbox,
-		Settings: s, Now: func() time.Time { return now }, Random: func() float64 { return 0 },
+		Settings: s, Now: func() time.Time { return now }, Random: func() float64 { return 0 }, Patience: time.Hour,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		BeforeEffect: func(what string) {
 			if step.Add(1) == int64(last) {

@@ -59,6 +59,7 @@ type Options struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Random   func() float64 // in [0, 1), for jitter
+	Patience time.Duration  // how long a round waits for registries; 0 for 2 s
 	// Inbox has what clusters have reported; nil for nothing.
 	Inbox observe.ReportSource
 	// Ledger knows how clusters stand to outputs; nil for none.
@@ -87,6 +88,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Store = cmp.Or(o.Store, &status.Store{})
+	o.Patience = cmp.Or(o.Patience, 2*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
@@ -219,6 +221,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		Barrier: l.barrier,
 	})
 	l.registries = registry.FromSettings(s, l.remotes.Keyring(), o.Now)
+	registry.WaitNoLonger(l.registries, o.Patience, l.barrier, l.WakeWithoutPoll)
 	l.beforeWrite = o.Replica.Check
 	startWork(l)
 	return l, nil
@@ -229,6 +232,7 @@ func (l *Loop) Close() {
 	if l.options.Contents != nil {
 		l.options.Contents.Wait()
 	}
+	l.registries.Close()
 	l.unlock()
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
@@ -130,6 +132,7 @@ type shelf struct {
 	asked  atomic.Int64
 	fail   atomic.Int64 // status of all answers
 	lost   atomic.Value // a tag that cannot be read
+	hung   sync.RWMutex // locked while nothing is answered
 }
 
 func newShelf(t *testing.T) *shelf {
@@ -138,6 +141,8 @@ func newShelf(t *testing.T) *shelf {
 	images := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.asked.Add(1)
+		s.hung.RLock()
+		defer s.hung.RUnlock()
 		lost := s.lost.Load().(string)
 		switch status := int(s.fail.Load()); {
 		case status != 0:
@@ -238,6 +243,28 @@ func TestFeedsOfImages(t *testing.T) {
 	if n := s.asked.Load() - asked; n > 20+2 { // and the digest of the tag every ten minutes
 		t.Errorf("20 rounds made %d requests", n)
 	}
+}
+
+// TestFeedsOfSlowRegistry: while a registry does not answer, the base is promoted and releases stay; its answer begins a round.
+func TestFeedsOfSlowRegistry(t *testing.T) {
+	s := newShelf(t)
+	one := s.push("1.4.1")
+	f := newShelfWorld(t, s, "image: {repo: REPO}", "images: till")
+	all := []string{"dev", "stage", "prod"}
+	f.run(all...)
+	f.daemon.Close()
+	two := s.push("1.4.2")
+	s.hung.Lock()
+	f.daemon = f.begin(f.data, func(o *loop.Options) { o.Patience = time.Millisecond })
+	before := f.records(nil, all...)
+	f.commitNow("main", "another commit", map[string]string{"more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"})
+	f.run(all...)
+	if f.records(nil, all...) == before {
+		t.Error("the base is not promoted")
+	}
+	f.wantLine("digest", "dev="+one+" stage="+one+" prod="+one)
+	s.hung.Unlock()
+	f.runUntil(func() {}, func(status.Snapshot) bool { return f.line("digest") == "dev="+two+" stage="+one+" prod="+one })
 }
 
 // TestFeedsOfCharts: the version of a chart is promoted, and stays if it is withdrawn later.

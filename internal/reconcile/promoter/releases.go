@@ -352,6 +352,10 @@ func hintUnread(err error) string {
 	if errors.As(err, &refused) {
 		return "write feeds: {allow: [" + refused.Place + "]} into the settings of the daemon"
 	}
+	var unanswered *registry.UnansweredError
+	if errors.As(err, &unanswered) {
+		return "the answer is read when it is there"
+	}
 	var advised *problem.Refusal
 	if errors.As(err, &advised) {
 		return advised.Advice

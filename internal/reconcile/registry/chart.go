@@ -40,7 +40,7 @@ func (c *Client) Charts(ctx context.Context, repo, chart string) ([]Chart, error
 	if err != nil {
 		return nil, err
 	}
-	found, err := findAnswer(ctx, c, "index "+repo+" "+chart, c.options.Every, func(ctx context.Context, last index) (index, error) {
+	found, err := findAnswer(ctx, c, question{"the index of " + repo + " for chart " + chart, u.Host, c.options.Every}, func(ctx context.Context, last index) (index, error) {
 		next, err := c.fetchIndex(ctx, u.JoinPath(indexFile).String(), chart, last)
 		if err != nil {
 			return last, fmt.Errorf("read the index of %s: %w", repo, err)
@@ -88,7 +88,6 @@ func (c *Client) fetchIndex(ctx context.Context, location, chart string, last in
 	return next, err
 }
 
-// readIndex returns the versions of one chart. It keeps no other text of the index, which may be large.
 func readIndex(r io.Reader, chart string) ([]Chart, error) {
 	section, err := findEntry(bufio.NewReaderSize(r, 64<<10), chart)
 	if err != nil {

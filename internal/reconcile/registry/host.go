@@ -99,12 +99,17 @@ func (h *hosts) record(name string, resp *http.Response, err error) {
 		of.failures = 0
 		return
 	}
-	pause := min(firstPause<<min(of.failures, 10), maxPause)
-	of.failures++
+	pause := time.Duration(0)
+	if !now.Before(of.pause) {
+		pause = min(firstPause<<min(of.failures, 10), maxPause)
+		of.failures++
+	}
 	if err == nil {
 		pause = max(pause, min(retryAfter(resp.Header.Get("Retry-After"), now), 24*time.Hour))
 	}
-	of.pause = now.Add(pause)
+	if until := now.Add(pause); until.After(of.pause) {
+		of.pause = until
+	}
 }
 
 func retryAfter(text string, now time.Time) time.Duration {

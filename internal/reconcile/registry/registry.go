@@ -1,10 +1,11 @@
 // Package registry lists versions in registries of OCI and in repositories of Helm charts.
 //
 // What the package keeps true: only allowed hosts are asked, a few times a second each, and not before the time that they ask to
-// wait for. What was answered is used again for a while, so that nothing new costs one request. Answers are bounded.
+// wait for. What was answered is used again for a while. Answers are bounded. A slow host delays no round, and no other host.
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
-	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 )
@@ -42,19 +43,40 @@ type Client struct {
 	options Options
 	hosts   *hosts
 	puller  *remote.Puller
+	end     context.CancelFunc
+	begin   func() (context.Context, context.CancelFunc)
+	asking  sync.WaitGroup
 
 	mu    sync.Mutex
 	known map[string]*answer
+	rooms map[string]chan struct{}
+	left  time.Duration
+	background
+}
+
+type background struct {
+	patience time.Duration
+	barrier  panics.Barrier
+	wake     func()
 }
 
 // answer is what was answered to one question.
 type answer struct {
-	ask   func(ctx context.Context, before any) (any, error)
-	value any
-	err   error
-	at    time.Time
-	used  bool
-	fresh time.Duration // how long it counts
+	question
+	ask     func(ctx context.Context, before any) (any, error)
+	value   any
+	err     error
+	at      time.Time
+	used    bool
+	isNews  bool // it differs from what was read last
+	waiting int
+	isLate  bool
+	done    chan struct{} // nil if it is not asked
+}
+
+type question struct {
+	what, host string
+	fresh      time.Duration
 }
 
 // New makes a client.
@@ -63,9 +85,14 @@ func New(o Options) *Client {
 		o.Now = time.Now
 	}
 	if o.Transport == nil {
-		o.Transport = http.DefaultTransport
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.ResponseHeaderTimeout = headerTimeout
+		o.Transport = t
 	}
-	c := &Client{options: o, known: map[string]*answer{}}
+	c := &Client{options: o, known: map[string]*answer{}, rooms: map[string]chan struct{}{}}
+	var ended context.Context
+	ended, c.end = context.WithCancel(context.Background())
+	c.begin = func() (context.Context, context.CancelFunc) { return context.WithTimeout(ended, askTimeout) }
 	c.hosts = &hosts{client: c, all: map[string]*host{}}
 	// NewPuller fails for contradicting options only.
 	c.puller, _ = remote.NewPuller(remote.WithTransport(c.hosts), remote.WithAuthFromKeychain(keychain{c}),
@@ -118,7 +145,7 @@ func (c *Client) Tags(ctx context.Context, repo string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return findAnswer(ctx, c, "tags "+r.Name(), c.options.Every, func(ctx context.Context, _ []string) ([]string, error) { return c.listTags(ctx, r) })
+	return findAnswer(ctx, c, question{"the tags of " + r.Name(), r.RegistryStr(), c.options.Every}, func(ctx context.Context, _ []string) ([]string, error) { return c.listTags(ctx, r) })
 }
 
 // The bounds of a list of tags.
@@ -164,7 +191,7 @@ func (c *Client) Digest(ctx context.Context, repo, tag string, mayMove bool) (st
 	if mayMove {
 		fresh = c.options.Every
 	}
-	return findAnswer(ctx, c, "digest "+ref.Name(), fresh, func(ctx context.Context, _ string) (string, error) {
+	return findAnswer(ctx, c, question{"the digest of " + ref.Name(), ref.RegistryStr(), fresh}, func(ctx context.Context, _ string) (string, error) {
 		found, err := c.puller.Head(ctx, ref)
 		var refused *transport.Error
 		switch {
@@ -177,63 +204,137 @@ func (c *Client) Digest(ctx context.Context, repo, tag string, mayMove bool) (st
 	})
 }
 
-// findAnswer returns a known answer while it is fresh, or asks again.
-func findAnswer[T any](ctx context.Context, c *Client, key string, fresh time.Duration, ask func(ctx context.Context, before T) (T, error)) (T, error) {
+// UnansweredError says that a host has not answered yet.
+type UnansweredError struct{ What string }
+
+// Error says what was asked for.
+func (e *UnansweredError) Error() string {
+	return e.What + " was asked for, and there is no answer yet"
+}
+
+// WaitNoLonger bounds how long rounds wait. wake is called for news that no round waits for.
+func WaitNoLonger(c *Client, patience time.Duration, barrier panics.Barrier, wake func()) {
+	c.background = background{patience, barrier, wake}
+}
+
+// Close ends the asking.
+func (c *Client) Close() {
+	c.end()
+	c.asking.Wait()
+}
+
+// findAnswer returns the newest answer that there is in time.
+func findAnswer[T any](ctx context.Context, c *Client, q question, ask func(ctx context.Context, before T) (T, error)) (T, error) {
 	c.mu.Lock()
-	a := c.known[key]
+	defer c.mu.Unlock()
+	a := c.known[q.what]
 	if a == nil {
 		a = &answer{ask: func(ctx context.Context, before any) (any, error) {
 			known, _ := before.(T)
 			return ask(ctx, known)
 		}}
-		c.known[key] = a
+		c.known[q.what] = a
 	}
-	a.used, a.fresh = true, fresh
-	isFresh := !a.at.IsZero() && c.options.Now().Sub(a.at) < fresh
-	value, err := a.value, a.err
-	c.mu.Unlock()
-	if !isFresh {
-		value, err = c.refresh(ctx, a)
+	a.used, a.question = true, q
+	c.refresh(a)
+	c.wait(ctx, a)
+	a.isNews = false
+	found, _ := a.value.(T)
+	if a.at.IsZero() {
+		return found, cmp.Or[error](ctx.Err(), &UnansweredError{q.what})
 	}
-	found, _ := value.(T)
-	return found, err
+	return found, a.err
 }
 
-func (c *Client) refresh(ctx context.Context, a *answer) (any, error) {
-	c.mu.Lock()
-	before := a.value
-	c.mu.Unlock()
-	value, err := a.ask(ctx, before)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+// wait requires c.mu.
+func (c *Client) wait(ctx context.Context, a *answer) {
+	if a.done == nil || a.isLate {
+		return
 	}
+	done, late, began := a.done, (<-chan time.Time)(nil), time.Now()
+	if c.patience > 0 {
+		timer := time.NewTimer(c.left)
+		defer timer.Stop()
+		late = timer.C
+	}
+	a.waiting++
+	c.mu.Unlock()
+	isLate := false
+	select {
+	case <-done:
+	case <-late:
+		isLate = true
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	a.waiting--
+	a.isLate = isLate && a.done != nil
+	c.left = max(c.left-time.Since(began), 0)
+}
+
+// refresh requires c.mu.
+func (c *Client) refresh(a *answer) {
+	isFresh := !a.at.IsZero() && c.options.Now().Sub(a.at) < a.fresh
+	if isFresh || a.done != nil {
+		return
+	}
+	room := c.rooms[a.host]
+	if room == nil {
+		room = make(chan struct{}, maxParallel)
+		c.rooms[a.host] = room
+	}
+	done, before, host := make(chan struct{}), a.value, a.host
+	a.done = done
+	c.asking.Go(func() {
+		defer close(done)
+		room <- struct{}{}
+		defer func() { <-room }()
+		ctx, cancel := c.begin()
+		defer cancel()
+		var value any
+		err := c.barrier.Run("ask a registry", host, func() (err error) {
+			value, err = a.ask(ctx, before)
+			return err
+		})
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			c.note(a, value, err)
+		}
+	})
+}
+
+func (c *Client) note(a *answer, value any, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	a.done, a.isLate = nil, false
+	a.isNews = a.isNews || a.at.IsZero() || (err != nil) != (a.err != nil) || err == nil && fmt.Sprint(value) != fmt.Sprint(a.value)
 	a.value, a.err, a.at = value, err, c.options.Now()
-	return value, err
+	if a.isNews && a.waiting == 0 && c.wake != nil {
+		c.wake()
+	}
 }
 
-const maxParallel = 8
+const (
+	maxParallel   = 8
+	askTimeout    = 5 * time.Minute
+	headerTimeout = 30 * time.Second
+)
 
-// Poll asks again what is not fresh any more, and reports whether an answer differs.
+// Poll asks again what is not fresh, and reports whether there is news.
 func (c *Client) Poll(ctx context.Context) (changed bool) {
 	c.mu.Lock()
-	var due []*answer
-	for _, key := range slices.Sorted(maps.Keys(c.known)) {
-		if a := c.known[key]; c.options.Now().Sub(a.at) >= a.fresh {
-			due = append(due, a)
+	defer c.mu.Unlock()
+	c.left = c.patience
+	keys := slices.Sorted(maps.Keys(c.known))
+	for _, key := range keys {
+		c.refresh(c.known[key])
+	}
+	for _, key := range keys {
+		if a := c.known[key]; a != nil {
+			c.wait(ctx, a)
+			changed = changed || a.isNews
 		}
 	}
-	c.mu.Unlock()
-	news := make([]bool, len(due))
-	parallel.Each(maxParallel, due, func(i int, a *answer) {
-		c.mu.Lock()
-		before, failed := fmt.Sprint(a.value), a.err != nil
-		c.mu.Unlock()
-		value, err := c.refresh(ctx, a)
-		news[i] = (err != nil) != failed || err == nil && fmt.Sprint(value) != before
-	})
-	return slices.Contains(news, true) && ctx.Err() == nil
+	return changed && ctx.Err() == nil
 }
 
 // EndReading forgets what was not asked since the last call.

@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/crane"
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/random"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
 )
 
 // world is a server whose requests are counted, and a client whose clock is the test's.
@@ -164,6 +166,89 @@ func TestRetryAfter(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	if ask() == 0 {
 		t.Error("it is never asked again")
+	}
+}
+
+// TestSlowHost: a host that does not answer delays neither a round nor what another host says; its answer is told when it is there, and
+// meanwhile what it said before is used.
+func TestSlowHost(t *testing.T) {
+	release := make(chan struct{})
+	tags := func(list string) func(http.ResponseWriter, *http.Request) {
+		return func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprintf(rw, `{"tags": [%s]}`, list) }
+	}
+	fast := newWorld(t, http.HandlerFunc(tags(`"1.0.0"`)))
+	var slowly atomic.Bool
+	slow := newWorld(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if slowly.Load() {
+			<-release
+			tags(`"2.0.0"`)(rw, r)
+			return
+		}
+		tags(`"1.0.0"`)(rw, r)
+	}))
+	woken := make(chan struct{}, 1)
+	c := New(Options{Allow: []string{fast.host(), slow.host()}, Every: time.Minute, Now: func() time.Time { return slow.now }})
+	ask := func(w *world, i int) ([]string, error) {
+		return c.Tags(t.Context(), fmt.Sprintf("%s/shop/%d", w.host(), i))
+	}
+	const many = 3
+	for i := range many {
+		if _, err := ask(slow, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	WaitNoLonger(c, time.Millisecond, panics.Barrier{}, func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
+	slowly.Store(true)
+	slow.now = slow.now.Add(time.Minute)
+	if c.Poll(t.Context()) {
+		t.Error("there is news before there is an answer")
+	}
+	for i := range many {
+		if got, err := ask(slow, i); err != nil || !slices.Equal(got, []string{"1.0.0"}) {
+			t.Errorf("the tags of %d are %q, %v", i, got, err)
+		}
+	}
+	var unanswered *UnansweredError
+	if _, err := ask(slow, many); !errors.As(err, &unanswered) {
+		t.Errorf("without any answer: %v", err)
+	}
+	if _, err := ask(fast, 0); err != nil { // in time or not
+		<-woken
+		c.Poll(t.Context())
+	}
+	if got, err := ask(fast, 0); err != nil || !slices.Equal(got, []string{"1.0.0"}) {
+		t.Errorf("the other host says %q, %v", got, err)
+	}
+	close(release)
+	for changed := 0; changed <= many; {
+		<-woken
+		c.Poll(t.Context())
+		changed = 0
+		for i := range many + 1 {
+			if got, err := ask(slow, i); err == nil && slices.Equal(got, []string{"2.0.0"}) {
+				changed++
+			}
+		}
+	}
+	if c.Poll(t.Context()) {
+		t.Error("what was read is news")
+	}
+	c.Close()
+}
+
+// TestFailuresAtOnce: requests that fail at the same time are one failure.
+func TestFailuresAtOnce(t *testing.T) {
+	h := &hosts{client: New(Options{Now: func() time.Time { return time.Unix(0, 0) }}), all: map[string]*host{"a": {}}}
+	for range maxParallel {
+		h.record("a", nil, io.EOF)
+	}
+	if pause := h.all["a"].pause; !pause.Equal(time.Unix(0, 0).Add(firstPause)) {
+		t.Errorf("it is not asked until %s", pause.UTC())
 	}
 }
 

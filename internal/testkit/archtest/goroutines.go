@@ -16,6 +16,7 @@ var goroutineOwners = allowances{
 	"internal/server/daemon/daemon.go: runUntilDone":            "the window is open while the loop runs",
 	"internal/reconcile/loop/pullevents.go: Loop.beginRecall":   "after a start, forges are asked for the last pull requests beside the cycles, and the end of Run waits for that",
 	"internal/reconcile/fetch/fetch.go: Fetcher.startAll":       "sources are fetched beside the rounds, each for a minute at most, and Wait waits for that",
+	"internal/reconcile/registry/registry.go: Client.refresh":   "registries are asked beside the rounds, each for some minutes at most, and Close waits for that",
 	"internal/server/web/past.go: pastWork.start":               "the past is rendered again beside the requests that wait for it, two at a time, and ends with its timeout",
 	"internal/server/web/refreshed.go: refreshed.start":         "history and forecast are read beside the requests that wait for them, one at a time, and end with their timeouts",
 	"internal/server/web/serve.go: serveUntilDone":              "serves until it is told to end, and waits for that",
