@@ -1,7 +1,6 @@
 package impact
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,31 +21,41 @@ func (s *survey) visitContents(at location) *look {
 		return nil
 	}
 	s.report.objectsBefore += contents.Old.Count()
+	var others []tree.Change
 	for c := range tree.Diff(contents.Old, contents.New) {
-		s.changes = append(s.changes, c)
+		kind, name := splitObject(c.Path)
+		short, _, _ := strings.Cut(kind, ".")
+		isStateful := c.Removed() && slices.Contains(statefulKinds, kind)
+		if isStateful {
+			s.changes = append(s.changes, c)
+			s.report.stateful = append(s.report.stateful, name+" of "+at.target)
+		} else {
+			others = append(others, c)
+		}
 		switch {
 		case c.Added():
 			s.report.Objects.Added++
-		case c.Removed():
+		case c.Removed() && !strings.HasSuffix(short, inside.HookSuffix):
 			s.report.Objects.Removed++
-			s.noteStateful(at, c.Path)
 		default:
 			s.report.Objects.Changed++
 		}
 	}
+	s.changes = append(s.changes, others...)
 	return &look{contents.Unread}
 }
 
 // statefulKinds are deleted with data that no new object brings back.
 var statefulKinds = []string{"StatefulSet.apps", "PersistentVolumeClaim", "PersistentVolume", "CustomResourceDefinition.apiextensions.k8s.io"}
 
-func (s *survey) noteStateful(at location, path string) {
-	keys := strings.Split(strings.TrimPrefix(path, inside.Folder+"/"), "/") // "HelmRelease/shop/StatefulSet.apps/db.yaml"
-	if len(keys) > 3 && slices.Contains(statefulKinds, keys[2]) {
-		kind, _, _ := strings.Cut(keys[2], ".")
-		name := strings.TrimSuffix(strings.Join(keys[3:], "/"), ".yaml")
-		s.report.stateful = append(s.report.stateful, fmt.Sprintf("%s/%s of %s", kind, name, at.target))
+// splitObject splits "(inside)/HelmRelease/shop/StatefulSet.apps/db.yaml".
+func splitObject(path string) (kind, name string) {
+	keys := strings.SplitN(path, "/", 5)
+	if len(keys) < 5 {
+		return "", ""
 	}
+	short, _, _ := strings.Cut(keys[3], ".")
+	return keys[3], short + "/" + strings.TrimSuffix(keys[4], ".yaml")
 }
 
 func isInside(path string) bool { return strings.HasPrefix(path, inside.Folder+"/") }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/inside"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
@@ -144,7 +145,7 @@ func (c change) describeChange(names []replacement) detail {
 
 func (c change) describeValues(plain func(string) string) string {
 	was, is := plain(scalarText(c.old)), plain(scalarText(c.new))
-	if c.kind == "Secret" {
+	if c.kind == "Secret" || c.kind == "Secret"+inside.HookSuffix {
 		was, is = "", ""
 	}
 	switch {
@@ -168,7 +169,7 @@ func scalarText(n *yaml.Node) string {
 
 func (f finding) detailTexts(withValues bool) []string {
 	var texts []string
-	for _, d := range f.details[:min(len(f.details), maxDetails)] {
+	for _, d := range f.shownDetails() {
 		if d.value != "" && withValues {
 			d.what += ": " + d.value
 		}
@@ -181,6 +182,19 @@ func (f finding) detailTexts(withValues bool) []string {
 		texts = append(texts, "with many different values")
 	}
 	return texts
+}
+
+func (f finding) shownDetails() []detail {
+	if len(f.details) <= maxDetails {
+		return f.details
+	}
+	var beyond []detail
+	for i := maxDetails; i < len(f.details) && len(beyond) < maxDetails/2; i++ {
+		if f.details[i].class != f.details[i-1].class {
+			beyond = append(beyond, f.details[i])
+		}
+	}
+	return slices.Concat(f.details[:maxDetails-len(beyond)], beyond)
 }
 
 // printableText returns a text that is safe to print on one line: shortened, and quoted

@@ -151,6 +151,7 @@ const (
 	OrderOnly               Class = "order only"
 	FormattingOnly          Class = "formatting only"
 	Unclassified            Class = "unclassified"
+	hookClass               Class = "hook"
 )
 
 // Risk is the care that a review needs; "" is ordinary.

@@ -303,7 +303,7 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 		reasons = append(reasons, "Terraform makes again what is not in the new state, and no person approves its plan")
 	}
 	if !last && len(r.Stateful) > 0 {
-		reasons = append(reasons, "its data may go with "+listNames("object", r.Stateful))
+		reasons = append(reasons, map[bool]string{true: "its data may go with it", false: "their data may go with them"}[len(r.Stateful) == 1])
 	}
 	if !last && len(r.Emptied) > 0 {
 		reasons = append(reasons, "the last assignment of "+countedNames("cluster type", r.Emptied))

@@ -18,7 +18,7 @@ import (
 // Every class of the table is in a golden file: people see what it looks like.
 func TestEveryClassHasAGoldenCase(t *testing.T) {
 	var all strings.Builder
-	files, _ := filepath.Glob("testdata/*.txtar")
+	files, _ := filepath.Glob("../*/testdata/*.txtar")
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {

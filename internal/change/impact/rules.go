@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/change/inside"
 )
 
 // rule classifies changes that meet all its conditions. Empty conditions match
@@ -46,6 +47,10 @@ var rules = []rule{
 	{class: "kept on removal", alone: "kept on removal only", kinds: "Terraform", fields: "spec.destroyResourcesOnDeletion"},
 
 	// Whole objects.
+	{class: hookClass, op: removed, when: isHook},
+	{class: hookClass, op: renamed, when: isHook},
+	{class: hookClass, op: added, when: isHook},
+	{class: hookClass, when: isHook},
 	{class: CRDRemoved, risk: Deletes, op: removed, kinds: "CustomResourceDefinition"},
 	{class: CRDRemoved, risk: Deletes, op: renamed, kinds: "CustomResourceDefinition"},
 	{class: ClusterTypeRemoved, risk: Deletes, when: neverMatches},
@@ -149,6 +154,7 @@ func valuesReplicas(under string) string {
 func neverMatches(change) bool    { return false }
 func isPruned(c change) bool      { return c.prunes }
 func isOfStack(c change) bool     { return c.stack }
+func isHook(c change) bool        { return strings.HasSuffix(c.kind, inside.HookSuffix) }
 func isSwitchedOn(c change) bool  { return isTrue(c.new) }
 func isBesideChart(c change) bool { return c.beside != nil && lookupField(c.beside, "chart") != nil }
 

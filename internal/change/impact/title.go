@@ -175,6 +175,7 @@ var nouns = map[Class]noun{
 	NamespaceRemoved:            {verb: "REMOVE", name: "namespace"},
 	NamespaceRenamed:            {verb: "RENAME", name: "namespace"},
 	"object removed":            {verb: "REMOVE", name: "object", numbered: true},
+	hookClass:                   {name: "hook", numbered: true},
 	"object renamed":            {verb: "RENAME", name: "object", numbered: true},
 	"destination moved":         {verb: "MOVE", name: "destination", plural: true},
 	InfrastructureDestroyed:     {verb: "DESTROY", name: "infrastructure", plural: true},

@@ -22,7 +22,7 @@ func BuildChart(s Source, c chart.Chart) Built {
 	if err != nil {
 		return failedBuild(err)
 	}
-	return splitObjects(texts, s.Namespace)
+	return splitObjects(texts, s)
 }
 
 // BuildManifests returns the objects of a folder, as kustomize-controller builds them.
@@ -42,7 +42,7 @@ func BuildManifests(s Source, files tree.Tree) Built {
 	for _, o := range objects {
 		texts = append(texts, o.YAML)
 	}
-	return splitObjects(texts, s.Namespace)
+	return splitObjects(texts, s)
 }
 
 func failedBuild(err error) Built {
@@ -125,9 +125,8 @@ func resourcesIn(t tree.Tree, prefix string) []string {
 // maxObjects bounds the objects of a source.
 const maxObjects = 5000
 
-// splitObjects makes one file for each object, named after it. The namespace is for objects without
-// one.
-func splitObjects(texts [][]byte, namespace string) Built {
+// splitObjects makes one file for each object, named after it.
+func splitObjects(texts [][]byte, s Source) Built {
 	files := map[string][]byte{}
 	for _, t := range texts {
 		objects, err := manifest.Decode(t)
@@ -139,14 +138,18 @@ func splitObjects(texts [][]byte, namespace string) Built {
 			if err := o.Node.Decode(&value); err != nil || o.Kind == "" {
 				return failedBuild(fmt.Errorf("line %d is not an object of Kubernetes", o.Line))
 			}
-			if isTestHook(value) {
-				continue
+			if hook, isHook := findHook(value); isHook && s.isChart() {
+				if strings.HasPrefix(hook, "test") {
+					continue
+				}
+				o.Kind += HookSuffix
+				value["kind"] = o.Kind
 			}
 			encoded, err := kubeyaml.Marshal(value)
 			if err != nil {
 				return failedBuild(err)
 			}
-			files[objectPath(o, namespace)] = encoded
+			files[objectPath(o, s.Namespace)] = encoded
 		}
 		if len(files) > maxObjects {
 			return Built{Reason: TooLarge}
@@ -188,9 +191,13 @@ func safeName(name string) string {
 	return text.Shorten(name, 250)
 }
 
-func isTestHook(object map[string]any) bool {
+// HookSuffix ends the kind of a hook, which is not part of a release.
+const HookSuffix = " hook"
+
+func findHook(object map[string]any) (hook string, isHook bool) {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	hook, _ := annotations["helm.sh/hook"].(string)
-	return strings.HasPrefix(hook, "test")
+	value, isHook := annotations["helm.sh/hook"]
+	hook, _ = value.(string)
+	return hook, isHook
 }

@@ -112,7 +112,6 @@ func (s Source) findReason() Reason {
 	return ""
 }
 
-// exactVersion returns "" for a range.
 func exactVersion(version string) string {
 	if _, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v")); err != nil {
 		return ""

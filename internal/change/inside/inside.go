@@ -37,6 +37,8 @@ type Source struct {
 	Settings string
 }
 
+func (s Source) isChart() bool { return s.Kind != Git && s.Kind != Artifact }
+
 // Move is a reconciler whose source moves.
 type Move struct {
 	ClusterType, Target string
