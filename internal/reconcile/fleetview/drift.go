@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
@@ -54,4 +56,50 @@ func (v *View) FindDrift(ctx context.Context, q Query) (Page[Drift], error) {
 	}
 	slices.SortFunc(all, func(a, b Drift) int { return cmp.Compare(a.key(), b.key()) })
 	return newPage(all, q, Drift.key), nil
+}
+
+// DriftPeriod is an interval in which an object had drifted on clusters of an environment.
+type DriftPeriod struct {
+	Environment, Object, Message string
+	Clusters                     []string
+	Since, Until                 time.Time // Until is zero while it lasts
+}
+
+const maxDriftSpans = 1000
+
+// ListDriftPeriods returns when Terraform objects had drifted. Overlapping drifts of an object are one period.
+func ListDriftPeriods(ctx context.Context, v *View) (all []DriftPeriod, err error) {
+	err = v.Ask(ctx, func(s *ledgerdb.Store) error {
+		names, err := s.FindObjectNames(ctx)
+		for _, name := range names {
+			if err != nil {
+				return err
+			}
+			if (ledger.Object{Name: name}).Kind() != "Terraform" {
+				continue
+			}
+			var spans []ledgerdb.DriftSpan
+			spans, err = ledgerdb.ListDriftSpans(ctx, s, name, maxDriftSpans)
+			all = append(all, joinDrifts(name, spans)...)
+		}
+		return err
+	})
+	return all, err
+}
+
+func joinDrifts(object string, spans []ledgerdb.DriftSpan) (all []DriftPeriod) {
+	last := map[string]int{} // by environment
+	for _, s := range spans {
+		i, known := last[s.Environment]
+		if !known || !all[i].Until.IsZero() && s.Since.After(all[i].Until) {
+			last[s.Environment] = len(all)
+			all = append(all, DriftPeriod{s.Environment, object, s.Message, []string{s.Cluster}, s.Since, s.Until})
+			continue
+		}
+		all[i].Clusters = list.AddMissing(all[i].Clusters, s.Cluster)
+		if s.Until.IsZero() || !all[i].Until.IsZero() && s.Until.After(all[i].Until) {
+			all[i].Until = s.Until
+		}
+	}
+	return all
 }

@@ -72,6 +72,9 @@ type Entry struct {
 	// Own is the newest commit of the environment's branch in a merge without a new base commit. If
 	// it is lost, only its id is set.
 	Own git.CommitInfo `json:"-"`
+	// Clusters have drifted, Since a time that an entry for its end has.
+	Clusters []string  `json:"clusters,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
 	// Reason is the reason given by the person, or what Fairlead found.
 	Reason string `json:"reason,omitempty"`
 	// Forced is the reason for forcing it, and Overrides the objections; empty if not forced.
@@ -112,7 +115,8 @@ type Log struct {
 	Deployments map[string][]Deployment
 }
 
-// Unread is a repository that does not tell who merged and closed its pull requests.
+// Unread is a repository that does not tell who merged and closed its pull requests, or, without
+// one, the ledger.
 type Unread struct {
 	Repo   string `json:"repo"`
 	Reason string `json:"reason"`

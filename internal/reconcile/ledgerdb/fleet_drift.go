@@ -2,6 +2,8 @@ package ledgerdb
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
@@ -33,5 +35,27 @@ func (s *Store) FindTargetRefs(ctx context.Context, environment, output string) 
 		all = append(all, r)
 		return err
 	})
+	return all, err
+}
+
+// DriftSpan is an interval in which an object of a cluster had drifted.
+type DriftSpan struct {
+	Cluster, Environment string
+	Since, Until         time.Time // Until is zero while it lasts
+	Message              string
+}
+
+// ListDriftSpans returns the newest drifts of an object on all clusters, oldest first.
+func ListDriftSpans(ctx context.Context, s *Store, object string, limit int) ([]DriftSpan, error) {
+	var all []DriftSpan
+	err := s.ask(ctx, "fleet_drifts", []any{object, int64(ledger.Drifted), int64(ledger.Ready), int64(limit)}, func(scan scanFunc) error {
+		var d DriftSpan
+		var since, until int64
+		err := scan(&d.Cluster, &d.Environment, &since, &until, &d.Message)
+		d.Since, d.Until = timeOf(since), timeOf(until)
+		all = append(all, d)
+		return err
+	})
+	slices.Reverse(all)
 	return all, err
 }

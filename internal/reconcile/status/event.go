@@ -9,7 +9,7 @@ import (
 // Event is a change of the state of an environment while the process runs. Git does not record it.
 type Event struct {
 	Environment string
-	// Action is FailedAction, RecoveredAction or WaitsAction.
+	// Action is one of [EventActions], but for drift.
 	Action string
 	Commit string // of the base: the one that failed, recovered or waits; "" if unknown
 	Reason string
@@ -18,13 +18,17 @@ type Event struct {
 
 // The actions of events, as the history names them.
 const (
-	FailedAction    = "failed"
-	RecoveredAction = "recovered"
-	WaitsAction     = "waits"
+	FailedAction     = "failed"
+	RecoveredAction  = "recovered"
+	WaitsAction      = "waits"
+	DriftAction      = "drifted"
+	DriftEndedAction = "drift-ended"
 )
 
 // EventActions returns the actions of events.
-func EventActions() []string { return []string{FailedAction, RecoveredAction, WaitsAction} }
+func EventActions() []string {
+	return []string{FailedAction, RecoveredAction, WaitsAction, DriftAction, DriftEndedAction}
+}
 
 // maxEvents is how many events are kept.
 const maxEvents = 500

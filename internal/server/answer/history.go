@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -100,11 +101,25 @@ func (s Source) findRendered(id string) string {
 	return chain.Commits[older].ID
 }
 
+// ListDriftEvents returns the events of drift: when it began and when it ended.
+func ListDriftEvents(periods []fleetview.DriftPeriod) (all []history.Entry) {
+	for _, p := range periods {
+		e := history.Entry{Time: p.Since, Environment: p.Environment, Action: status.DriftAction, Clusters: p.Clusters, Reason: CleanText(p.Object + ": " + p.Message)}
+		all = append(all, e)
+		if !p.Until.IsZero() {
+			e.Time, e.Since, e.Action, e.Reason = p.Until, p.Since, status.DriftEndedAction, p.Object
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 func (f HistoryFilter) selects(e history.Entry, to status.Commit) bool {
 	text := strings.ToLower(strings.Join([]string{e.Who, e.Action, e.Title, e.Environment, e.Reason, e.Forced, e.From, e.To, e.Commit, to.Subject, to.Author}, " "))
 	for _, l := range e.Lanes {
 		text += strings.ToLower(" lane " + l.Lane + " " + l.Commit)
 	}
+	text += strings.ToLower(" " + strings.Join(e.Clusters, " "))
 	if e.Pull > 0 {
 		text += fmt.Sprintf(" pull request %d", e.Pull)
 	}

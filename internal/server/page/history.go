@@ -100,6 +100,7 @@ var actionWords = map[string]string{
 	"connect": "connected a cluster", "renew-key": "renewed a key", "retire": "retired a cluster", "adopt": "adopted a cluster", "ephemeral": "made or changed an ephemeral environment",
 	"waves-skip": "skipped a wave", history.WavesBackAction: "went back to before its waves", "waves-replace": "began its waves again", "waves-retry": "took back what was decided about waves",
 	history.ChangeAction: "changed", status.FailedAction: "failed", status.RecoveredAction: "recovered", status.WaitsAction: "waits",
+	status.DriftAction: "drifted", status.DriftEndedAction: "drift ended",
 }
 
 const approveAction = "approve"
@@ -124,14 +125,14 @@ func (History) IsTitled(e answer.HistoryEntry) bool {
 }
 
 // eventTones are the tones of the states that an environment has since an event.
-var eventTones = map[string]answer.Tone{status.FailedAction: answer.Bad, status.RecoveredAction: answer.Good, status.WaitsAction: answer.Waiting}
+var eventTones = map[string]answer.Tone{status.FailedAction: answer.Bad, status.RecoveredAction: answer.Good, status.WaitsAction: answer.Waiting, status.DriftAction: answer.Bad, status.DriftEndedAction: answer.Good}
 
 // eventState returns the state that an environment has since an event; nil for what somebody did.
 func eventState(action string) *answer.State {
 	if !slices.Contains(status.EventActions(), action) {
 		return nil
 	}
-	return &answer.State{Tone: eventTones[action], Word: action}
+	return &answer.State{Tone: eventTones[action], Word: actionText(action)}
 }
 
 // pastTenses are the past tenses of the verbs with which the titles of commits begin.

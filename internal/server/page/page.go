@@ -232,7 +232,7 @@ func newFuncs(key templateKey) template.FuncMap {
 	funcs := template.FuncMap{
 		"root": func() string { return key.root }, "isPast": func() bool { return key.isPast }, "site": key.siteFlag, "shell": text.QuoteShell, "stateText": stateText, "localTime": localTime, "optionText": optionText,
 		"segment": url.PathEscape, "query": url.QueryEscape, "link": safeLink, "page": giturl.CommitPage,
-		"short": text.ShortCommit, "sentence": formatSentence, "clean": answer.CleanText, "count": text.Count, "noneLikeThat": noneLikeThat, "mayChange": mayChange, "join": func(names []string) string { return strings.Join(names, ", ") },
+		"short": text.ShortCommit, "sentence": formatSentence, "clean": answer.CleanText, "count": text.Count, "beyond": func(n int, names []string) int { return max(0, len(names)-n) }, "noneLikeThat": noneLikeThat, "mayChange": mayChange, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "forgeName": forgeName, "levelState": levelState, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "pullOf": newPullLink, "besides": trimStateWord, "markText": answer.MarkText,
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": answer.PhaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,

@@ -307,9 +307,9 @@ func markClass(m answer.TimelineMark) string {
 	switch {
 	case m.Forced:
 		return "forced"
-	case m.Action == forge.MergeAction, m.Action == status.RecoveredAction:
+	case m.Action == forge.MergeAction, m.Action == status.RecoveredAction, m.Action == status.DriftEndedAction:
 		return "merge"
-	case m.Action == history.RollbackAction, m.Action == status.FailedAction:
+	case m.Action == history.RollbackAction, m.Action == status.FailedAction, m.Action == status.DriftAction:
 		return "rollback"
 	case m.Action == history.HoldAction, m.Action == history.FreezeAction, m.Action == forge.CloseAction:
 		return "stop"

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
@@ -77,8 +78,24 @@ func (s *site) readHistory(ctx context.Context) (all history.Log, err error) {
 	for _, e := range s.options.Store.Snapshot().Events {
 		all.Entries = append(all.Entries, history.Entry{Time: e.When, Environment: e.Environment, Action: e.Action, To: e.Commit, Reason: answer.CleanText(e.Reason)})
 	}
+	all = addDrifts(ctx, s.options, all)
 	history.Sort(all.Entries)
 	return all, err
+}
+
+func addDrifts(ctx context.Context, o Options, all history.Log) history.Log {
+	if o.Fleet == nil {
+		return all
+	}
+	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
+	defer cancel()
+	periods, err := fleetview.ListDriftPeriods(ctx, o.Fleet)
+	if err != nil {
+		o.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
+		all.Unread = append(slices.Clone(all.Unread), history.Unread{Reason: "the ledger cannot be asked now"})
+	}
+	all.Entries = append(all.Entries, answer.ListDriftEvents(periods)...)
+	return all
 }
 
 const (

@@ -338,6 +338,8 @@ func (c checker) answerQuestions(t *testing.T, h http.Handler) {
 	c.answer(t, "get", figuresPath, ask(failing, http.MethodGet, figuresPath))
 	c.answer(t, "get", api+figuresPath, ask(failing, http.MethodGet, api+figuresPath))
 	c.answer(t, "get", historyPath, ask(failing, http.MethodGet, historyPath))
+	drifted, _ := openDrifted(t)
+	c.answer(t, "get", api+historyPath, ask(drifted, http.MethodGet, api+historyPath))
 	c.answer(t, "get", api+historyPath, ask(failing, http.MethodGet, api+historyPath))
 	c.answer(t, "get", api+diffPath, ask(open(proposing()), http.MethodGet, api+"/diff?from=dev&to=prod"))
 	for _, store := range []*status.Store{hosted(), proposing()} {
