@@ -60,7 +60,7 @@ func formatVersions(all []actions.FeedVersions, to *display.Stream) string {
 		columns = append(columns, display.Column{Heading: e.Environment})
 	}
 	rows := make([][]string, len(all))
-	unread, pinned := "", ""
+	unread, pinned, skipped := "", "", ""
 	for i, v := range all {
 		rows[i] = []string{v.Feed, v.Lane, cmp.Or(v.Newest, "unknown"), cmp.Or(v.Release, "none")}
 		for _, e := range v.Environments {
@@ -72,6 +72,10 @@ func formatVersions(all []actions.FeedVersions, to *display.Stream) string {
 				has += " (pinned)"
 				pinned += display.SanitizeLine(fmt.Sprintf("%s is pinned in %s: %s (until fairlead versions unpin %[2]s %[1]s)", v.Feed, e.Environment, e.Pinned)) + "\n"
 			}
+			if e.Skipped != "" {
+				has += " (skipped)"
+				skipped += display.SanitizeLine(fmt.Sprintf("%s %s, which %s has, is skipped: %s", v.Feed, e.Version, e.Environment, e.Skipped)) + "\n"
+			}
 			rows[i] = append(rows[i], has)
 		}
 		if v.Unread != "" {
@@ -82,7 +86,7 @@ func formatVersions(all []actions.FeedVersions, to *display.Stream) string {
 	for _, line := range to.FormatRows(columns, rows) {
 		text += line
 	}
-	return text + pinned + unread
+	return text + pinned + skipped + unread
 }
 
 func newVersionsAdopt(a *app) *cobra.Command {

@@ -12,6 +12,13 @@ type Line struct {
 	positions map[string]position
 	origin    string // "" for the base's branch
 	name      func(commit string) string
+	barred    map[string]string
+}
+
+// Barring returns the line with commits that no environment gets any more, and why.
+func (l Line) Barring(reasons map[string]string) Line {
+	l.barred = reasons
+	return l
 }
 
 // Named returns the line of another branch, whose commits have names.

@@ -205,7 +205,7 @@ func (c snapshot) eligibleCommits(s Stage) []string {
 			return u == nil || !c.isProven(*u, commit)
 		}
 		isBelow := s.Floor != "" && commit != s.Floor && !c.line.IsNewer(commit, s.Floor)
-		if i >= reach && !isBelow && !slices.ContainsFunc(s.After, isUnproven) {
+		if i >= reach && !isBelow && c.line.barred[commit] == "" && !slices.ContainsFunc(s.After, isUnproven) {
 			pool = append(pool, commit)
 		}
 	}
@@ -239,6 +239,9 @@ func (c snapshot) upstreamStages(s Stage) []*Stage {
 // isProven reports whether a commit is proven in a stage. The current commit is judged by its proof
 // now. An earlier one is judged by its last verdict, unless the stage was rolled back behind it.
 func (c snapshot) isProven(s Stage, commit string) bool {
+	if c.line.barred[commit] != "" {
+		return false
+	}
 	if s.Commit == commit {
 		return s.StoppedReason == "" && s.Floor == "" && s.Incomplete == "" && s.Merged && s.Proof.Status == gate.Pass
 	}

@@ -176,6 +176,9 @@ func (f simulation) computeArrival(s Stage) Arrival {
 	case f.chain.line.IsNewer(s.Commit, f.commit):
 		return Arrival{State: ArrivalReached, Time: s.PromotedAt, Reason: fmt.Sprintf("it has a newer commit, %s", f.chain.line.describe(s.Commit))}
 	}
+	if why := f.chain.line.barred[f.commit]; why != "" {
+		return Arrival{State: ArrivalNever, Reason: why}
+	}
 	way := route{earliest: f.now}
 	for _, u := range f.chain.upstreamStages(s) {
 		if slices.Contains(s.After, u.Name) {

@@ -171,3 +171,37 @@ func TestSimulateAgreesWithNext(t *testing.T) {
 		}
 	}
 }
+
+// TestBarred: a commit that is barred stays where it is, comes to no other environment though it was proven, and keeps nothing else back.
+func TestBarred(t *testing.T) {
+	line := promote.NewLine([]string{"d", "c", "b", "a"}).Barring(map[string]string{"c": "it is skipped", "d": "it is skipped"})
+	proof := gate.Verdict{Status: gate.Pass}
+	stages := []promote.Stage{
+		{Name: "dev", Position: promote.Position{Commit: "d", Merged: true, Proof: proof, Proven: map[string]bool{"b": true, "c": true}}},
+		{Name: "stage", After: []string{"dev"}, Position: promote.Position{Commit: "c", Merged: true, Proof: proof}},
+		{Name: "eu", After: []string{"dev"}, Position: promote.Position{Commit: "a", Merged: true, Proof: proof}},
+		{Name: "prod", After: []string{"stage"}, Position: promote.Position{Commit: "a", Merged: true, Proof: proof}},
+		{Name: "other", Position: promote.Position{Commit: "a", Merged: true, Proof: proof}},
+	}
+	now := time.Unix(0, 0)
+	pass := func(string, string) gate.Verdict { return proof }
+	var got []string
+	for _, d := range promote.DecideStages(line, stages, pass, now) {
+		to := "-"
+		if d.State == promote.Promotes {
+			to = d.Candidate
+		}
+		got = append(got, d.Environment+"="+to)
+	}
+	if want := "dev=- stage=- eu=b prod=- other=b"; strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, " "), want)
+	}
+	soon := func(string, string, time.Time) gate.Forecast { return gate.Forecast{Time: now} }
+	var states []string
+	for _, a := range promote.SimulateArrivals(line, stages, "c", soon, soon, now) {
+		states = append(states, a.Environment+"="+string(a.State))
+	}
+	if want := fmt.Sprintf("dev=%s stage=%s eu=%[3]s prod=%[3]s other=%[3]s", promote.ArrivalReached, promote.ArrivalHas, promote.ArrivalNever); strings.Join(states, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(states, " "), want)
+	}
+}

@@ -202,7 +202,8 @@ type EnvironmentVersion struct {
 	Release     string `json:"release,omitempty"`
 	Version     string `json:"version,omitempty"`
 	// Pinned is why a person keeps Version there; "" if Release has it.
-	Pinned string `json:"pinned,omitempty"`
+	Pinned  string `json:"pinned,omitempty"`
+	Skipped string `json:"skipped,omitempty"`
 }
 
 // ListVersions returns the versions of all feeds, sorted by feed.
@@ -236,14 +237,18 @@ func ListVersions(ctx context.Context, d *Session) ([]FeedVersions, error) {
 			if err != nil {
 				return nil, err
 			}
-			e := EnvironmentVersion{Environment: name}
+			e, has := EnvironmentVersion{Environment: name}, model.FeedVersion{}
 			if pins := promoter.FindPins(b, f.Lane); pins != nil {
-				e.Release, e.Version = pins.Name, pins.Versions[f.Name].Version
+				e.Release, has = pins.Name, pins.Versions[f.Name]
 			}
 			for _, p := range b.Progress.Pins {
 				if p.Name == f.Name {
-					e.Version, e.Pinned = p.Version, p.Reason
+					has, e.Pinned = p.FeedVersion, p.Reason
 				}
+			}
+			e.Version = has.Version
+			if skip := model.FindSkip(base.Progress.Skips, f.Name, has); skip != nil {
+				e.Skipped = skip.Reason
 			}
 			v.Environments = append(v.Environments, e)
 		}

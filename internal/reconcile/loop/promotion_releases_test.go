@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
@@ -290,6 +291,10 @@ func TestReleasesSkipped(t *testing.T) {
 	r.want("dev=v2/2 stage=v1/1 prod=v1/1")
 	if dev, _ := r.stage("dev").FindRelease("till"); dev.State != status.StageFailed {
 		t.Errorf("dev is %+v", dev)
+	}
+	arrivals, err := r.Simulate(t.Context(), "till-2")
+	if err != nil || len(arrivals) != 3 || arrivals[1].State != promote.ArrivalNever || arrivals[2].State != promote.ArrivalNever {
+		t.Errorf("till-2 would come as %+v, %v", arrivals, err)
 	}
 	r.push("v3")
 	r.commitNow("main", "skip that, too", map[string]string{".fairlead/skips/till-v3.yaml": skip(r.lastPushed)})

@@ -41,18 +41,29 @@ func (r Releases) describeSkipped(commit string, skips []*model.Skip) string {
 	return fmt.Sprintf("%s %s is skipped: %s", feed, release.Versions[feed].Version, reason)
 }
 
-// withoutSkipped returns the line without the newest releases that nobody gets, for they have a skipped version.
+// findSkipped returns the releases that have a skipped version, and why it is.
+func (r Releases) findSkipped(skips []*model.Skip) map[string]string {
+	found, commits := map[string]string{}, r.Line.Commits()
+	for _, commit := range commits[:min(len(commits), maxReleased)] {
+		if reason := r.describeSkipped(commit, skips); reason != "" {
+			found[commit] = reason
+		}
+	}
+	return found
+}
+
 func (r Releases) withoutSkipped(skips []*model.Skip, stages []*stageState) promote.Line {
-	if len(skips) == 0 {
+	skipped := r.findSkipped(skips)
+	if len(skipped) == 0 {
 		return r.Line
 	}
 	commits := r.Line.Commits()
 	var kept []string
-	for i, commit := range commits {
+	for _, commit := range commits {
 		isHad := slices.ContainsFunc(stages, func(s *stageState) bool { return s.stage.Commit == commit })
-		if i >= maxReleased || isHad || r.describeSkipped(commit, skips) == "" {
+		if isHad || skipped[commit] == "" {
 			kept = append(kept, commit)
 		}
 	}
-	return promote.NewLine(kept).Named("branch "+source.ReleasesPrefix+r.Lane, r.nameOf(commits))
+	return promote.NewLine(kept).Named("branch "+source.ReleasesPrefix+r.Lane, r.nameOf(commits)).Barring(skipped)
 }

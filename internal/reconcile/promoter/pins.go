@@ -59,9 +59,6 @@ func decideReleases(ctx context.Context, m *Promoter, policy Policy, stages []*s
 		if why := describeUnavailable(ctx, m, policy.base, l, d); why != "" {
 			d.State, d.Verdict = promote.Waiting, gate.Verdict{Gate: "available", Status: gate.Wait, Reason: why}
 		}
-		if reason := l.describeSkipped(d.Candidate, skips); d.State == promote.Promotes && reason != "" { // another environment has it
-			d.State, d.Verdict = promote.Waiting, gate.Verdict{Gate: d.Environment, Status: gate.Wait, Reason: reason}
-		}
 	}
 	return err
 }

@@ -130,7 +130,7 @@ func simulateRelease(ctx context.Context, m *Promoter, policy Policy, r Releases
 		}
 		return s.forecastProof(gate.Facts{Now: s.facts.Now, Environment: environment, Commit: commit}, from)
 	}
-	return promote.SimulateArrivals(r.Line, stagesOf(l.stages), commit, enter, proof, m.now), nil
+	return promote.SimulateArrivals(r.Line.Barring(r.findSkipped(policy.base.Progress.Skips)), stagesOf(l.stages), commit, enter, proof, m.now), nil
 }
 
 // simulate replaces the arrivals at environments where the lanes that a commit changes get there before the whole does.
