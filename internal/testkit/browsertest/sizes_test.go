@@ -86,7 +86,7 @@ func TestSizes(t *testing.T) {
 		t.Cleanup(server.Close)
 		for _, width := range []int{1280, 400} {
 			w := browser.Open(t, View{Width: width})
-			for _, path := range []string{"/commits", "/environments", "/workloads", "/cluster-types", "/map?env=prod-00", "/history", "/fleet", "/"} {
+			for _, path := range []string{"/commits", "/environments", "/workloads", "/cluster-types", "/map?env=prod-00", "/history", "/fleet", "/commits/" + chain.Head, "/environments/prod-00", "/workloads/app-000", "/cluster-types/store-type-000", "/stacks", "/"} {
 				w.Visit(server.URL + path)
 				checkWidth(t, w, width, path)
 				picture := map[string]string{"/": "overview", "/fleet": "fleet"}[path]
