@@ -123,6 +123,9 @@ func (s Source) Timeline(cursor time.Time) Timeline {
 		stage, edit := s.Snapshot.Chain.FindEdit(m.Commit.ID)
 		if edit >= 0 {
 			c := describeEdit(s, stage.Environment, stage.Edits[edit])
+			if !cursor.IsZero() { // it has no page as of then
+				c.When = time.Time{}
+			}
 			t.Marks[i].Commit, t.Marks[i].Reason = &c, ""
 		}
 	}
