@@ -42,6 +42,11 @@ func (s *survey) visitContents(at location) *look {
 		}
 	}
 	s.changes = append(s.changes, others...)
+	for path := range contents.Unsure.All() {
+		if kind, name := splitObject(path); slices.Contains(statefulKinds, kind) {
+			s.report.unsure = append(s.report.unsure, name+" of "+at.target)
+		}
+	}
 	return &look{contents.Unread}
 }
 
@@ -71,6 +76,7 @@ func (r *Removals) countObjects(report Report) {
 	r.Objects = Share{report.Objects.Removed, report.objectsBefore}
 	r.otherObjects = report.Objects.Removed - len(report.stateful)
 	r.Stateful = slices.Compact(slices.Sorted(slices.Values(report.stateful)))
+	r.Unsure = slices.Compact(slices.Sorted(slices.Values(report.unsure)))
 }
 
 func (r Removals) describeObjects() (parts []string) {

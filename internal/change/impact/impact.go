@@ -70,6 +70,7 @@ type Report struct {
 	// that are removed with their data.
 	objectsBefore int
 	stateful      []string
+	unsure        []string // as stateful, but they may stay
 }
 
 // TouchedAssignment is an assignment that differs: added, removed or else changed.

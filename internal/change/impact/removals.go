@@ -37,6 +37,7 @@ type Removals struct {
 	// removed with their data, sorted.
 	Objects  Share
 	Stateful []string
+	Unsure   []string // may be removed: what replaces them is unknown
 	// Workloads lose their last assignment. A target of no known workload counts as
 	// one. The list is sorted.
 	Workloads []string
@@ -304,6 +305,9 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 	}
 	if !last && len(r.Stateful) > 0 {
 		reasons = append(reasons, map[bool]string{true: "its data may go with it", false: "their data may go with them"}[len(r.Stateful) == 1])
+	}
+	if !last && len(r.Unsure) > 0 {
+		reasons = append(reasons, "what becomes of "+text.Count(len(r.Unsure), "object")+" with data is unknown")
 	}
 	if !last && len(r.Emptied) > 0 {
 		reasons = append(reasons, "the last assignment of "+countedNames("cluster type", r.Emptied))

@@ -1,6 +1,7 @@
 package inside
 
 import (
+	"bytes"
 	"cmp"
 	"path"
 	"regexp"
@@ -38,11 +39,22 @@ func Find(old, new tree.Tree) []Move {
 
 var sourceMark = regexp.MustCompile(`\bkind["']?\s*:\s*["']?(GitRepository|OCIRepository|HelmRepository|HelmRelease|Kustomization)\b`)
 
-// mayMove reports whether a changed file has a source or a reconciler.
+var valuesMark = regexp.MustCompile(`\bkind["']?\s*:\s*["']?ConfigMap\b`)
+
+// mayMove reports whether a changed file has a source, a reconciler, or values of one.
 func mayMove(old, new tree.Tree) bool {
+	hasValues := false
 	for c := range tree.Diff(old, new) {
 		if sourceMark.Match(c.Old.Data) || sourceMark.Match(c.New.Data) {
 			return true
+		}
+		hasValues = hasValues || valuesMark.Match(c.Old.Data) || valuesMark.Match(c.New.Data)
+	}
+	if hasValues {
+		for _, e := range new.Walk() {
+			if bytes.Contains(e.Data, []byte("valuesFrom")) {
+				return true
+			}
 		}
 	}
 	return false
@@ -60,14 +72,23 @@ func compareFolders(old, new tree.Tree) []Move {
 		}
 		from, fromOK := was.sourceOf(was.reconcilers[i])
 		to, toOK := is.sourceOf(r)
-		if !fromOK || !toOK || from.isSameContent(to) {
+		if !fromOK || !toOK {
 			continue
 		}
 		m := Move{Object: r.Kind + "/" + r.Name, From: from, To: to}
-		m.Reason = cmp.Or(from.findReason(), to.findReason())
+		if from.isSameContent(to) {
+			m.Reason = NotBuilt
+			if notBuilt(was.reconcilers[i]) == notBuilt(r) {
+				continue
+			}
+		}
 		moves = append(moves, m)
 	}
 	return moves
+}
+
+func notBuilt(r manifest.Object) string {
+	return encodeFields(yamldoc.FindValue(r.Node, "spec"), "postBuild", "postRenderers")
 }
 
 // FindSources returns the sources of an assignment's folder, as moves to what they are.
@@ -76,15 +97,14 @@ func FindSources(assignment tree.Tree) []Move {
 	var all []Move
 	for _, r := range f.reconcilers {
 		if s, ok := f.sourceOf(r); ok {
-			all = append(all, Move{Object: r.Kind + "/" + r.Name, To: s, Reason: s.findReason()})
+			all = append(all, Move{Object: r.Kind + "/" + r.Name, To: s})
 		}
 	}
 	return all
 }
 
-// isSameContent ignores settings: a change of them is in the output itself.
 func (s Source) isSameContent(o Source) bool {
-	return s.URL == o.URL && s.Revision == o.Revision && s.Chart == o.Chart && s.Path == o.Path
+	return s.URL == o.URL && s.Revision == o.Revision && s.Chart == o.Chart && s.Path == o.Path && s.Settings == o.Settings
 }
 
 var (

@@ -5,7 +5,9 @@
 package inside
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -44,8 +46,7 @@ type Move struct {
 	ClusterType, Target string
 	Object              string // "HelmRelease/shop"
 	From, To            Source
-	// Reason is why the sources cannot be looked at; "" if they can.
-	Reason Reason
+	Reason              Reason // why neither source is looked at; "" if they are
 }
 
 // Reason is why a source was not looked at.
@@ -63,19 +64,23 @@ const (
 	Unreachable Reason = "unreachable" // its host does not answer
 	Pending     Reason = "pending"     // it is being fetched
 	Unsupported Reason = "unsupported" // such as ssh or a bucket
+	Digest      Reason = "digest"      // it is not what its index names
+	NotBuilt    Reason = "not built"   // a setting that is not built changes
 )
 
 var clauses = map[Reason]string{
-	Range:       "its revision is a range or a branch, not one version",
-	Private:     "it is private, and Fairlead has no credentials for it",
-	NotFound:    "it does not have this revision",
-	TooLarge:    "it is too large",
-	TooMany:     "the change moves too many sources",
-	NotAllowed:  "the settings do not allow its host (network.allow)",
-	Failed:      "it cannot be built",
-	Unreachable: "it cannot be reached",
-	Pending:     "it is being fetched",
-	Unsupported: "Fairlead cannot read this kind of source",
+	Range:       "is a range or a branch, not one version",
+	Private:     "is private, and Fairlead has no credentials for it",
+	NotFound:    "does not exist in its source",
+	TooLarge:    "is too large",
+	TooMany:     "is in a change that moves too many sources",
+	NotAllowed:  "is on a host that the settings do not allow (network.allow)",
+	Failed:      "cannot be built",
+	Unreachable: "cannot be reached",
+	Pending:     "is being fetched",
+	Unsupported: "is of a kind that Fairlead cannot read",
+	Digest:      "is not the content that its index names, which has another digest",
+	NotBuilt:    "has postBuild or postRenderers, which Fairlead does not build",
 }
 
 // IsTemporary reports whether a later look may succeed without a change of the source.
@@ -93,13 +98,18 @@ type Unread struct {
 	Object string `json:"object"`
 	From   string `json:"from"`
 	To     string `json:"to"`
+	Of     string `json:"of,omitempty"` // the one that is unknown; "" for both
 	Reason Reason `json:"reason"`
 	Detail string `json:"detail,omitempty"`
 }
 
 // Sentence explains the move.
 func (u Unread) Sentence() string {
-	s := fmt.Sprintf("what %s changes inside from %s to %s is unknown: %s", u.Object, u.From, u.To, clauses[u.Reason])
+	s := fmt.Sprintf("what %s changes inside from %s to %s is unknown: ", u.Object, u.From, u.To)
+	if u.From == u.To {
+		s = fmt.Sprintf("what the settings of %s change inside of %s is unknown: ", u.Object, u.To)
+	}
+	s += cmp.Or(u.Of, "it") + " " + clauses[u.Reason]
 	if u.Detail != "" {
 		s += ": " + u.Detail
 	}
@@ -118,13 +128,10 @@ type Held struct {
 
 // HeldBy returns what the source of a move holds after it.
 func (m Move) HeldBy(built func(Source) Built) Held {
-	h := Held{Object: m.Object, Kind: m.To.Kind, Revision: m.To.label(), Reason: m.Reason}
-	if h.Reason == "" {
-		b := built(m.To)
-		h.Reason, h.Detail = b.Reason, b.Detail
-		for name := range b.Objects.All() {
-			h.Objects = append(h.Objects, strings.TrimSuffix(name, ".yaml"))
-		}
+	b := m.To.buildWith(built)
+	h := Held{Object: m.Object, Kind: m.To.Kind, Revision: m.To.label(), Reason: b.Reason, Detail: b.Detail}
+	for name := range b.Objects.All() {
+		h.Objects = append(h.Objects, strings.TrimSuffix(name, ".yaml"))
 	}
 	return h
 }
@@ -134,9 +141,9 @@ func (h Held) String() string {
 	s := fmt.Sprintf("%s (%s %s): ", h.Object, h.Kind, h.Revision)
 	switch {
 	case h.Detail != "":
-		return s + "unknown, " + clauses[h.Reason] + ": " + h.Detail
+		return s + "unknown, it " + clauses[h.Reason] + ": " + h.Detail
 	case h.Reason != "":
-		return s + "unknown, " + clauses[h.Reason]
+		return s + "unknown, it " + clauses[h.Reason]
 	case len(h.Objects) == 0:
 		return s + "no objects"
 	}
@@ -147,6 +154,7 @@ func (h Held) String() string {
 type Contents struct {
 	Old, New tree.Tree
 	Unread   []Unread
+	Unsure   tree.Tree // what a known version holds that an unknown one replaces
 }
 
 // Folder is the folder of an assignment below which [Collect] has the objects of its sources.
@@ -167,19 +175,41 @@ func Collect(moves []Move, built func(Source) Built) map[Place]Contents {
 
 func (c Contents) add(m Move, built func(Source) Built) Contents {
 	unread := Unread{Object: m.Object, From: m.From.label(), To: m.To.label(), Reason: m.Reason}
-	var sides [2]Built
-	for i, s := range [...]Source{m.From, m.To} {
-		if unread.Reason == "" {
-			sides[i] = built(s)
-			unread.Reason, unread.Detail = sides[i].Reason, sides[i].Detail
-		}
-	}
 	if unread.Reason != "" {
 		c.Unread = append(c.Unread, unread)
 		return c
 	}
-	c.Old, c.New = below(c.Old, m.Object, sides[0].Objects), below(c.New, m.Object, sides[1].Objects)
+	was, is := m.From.buildWith(built), m.To.buildWith(built)
+	switch {
+	case is.Reason != "":
+		unread.Reason, unread.Detail = is.Reason, is.Detail
+		if was.Reason != is.Reason {
+			unread.Of = unread.To
+		}
+		if was.Reason == "" && is.Reason != Pending {
+			c.Unsure = below(c.Unsure, m.Object, was.Objects)
+		}
+	case was.Reason != "":
+		unread.Of, unread.Reason, unread.Detail = unread.From, was.Reason, was.Detail
+	default:
+		c.Old, c.New = below(c.Old, m.Object, was.Objects), below(c.New, m.Object, is.Objects)
+		return c
+	}
+	c.Unread = append(c.Unread, unread)
 	return c
+}
+
+func (s Source) buildWith(built func(Source) Built) Built {
+	if reason := s.findReason(); reason != "" {
+		return Built{Reason: reason}
+	}
+	return built(s)
+}
+
+// ReadableSources returns those of the sources that can be fetched.
+func (m Move) ReadableSources() []Source {
+	unreadable := func(s Source) bool { return m.Reason != "" || s.findReason() != "" }
+	return slices.DeleteFunc([]Source{m.From, m.To}, unreadable)
 }
 
 // below adds the objects of a reconciler, which has a title of its own.

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -76,6 +75,9 @@ func (f *Fetcher) fetchIndexed(ctx context.Context, s inside.Source) ([]byte, er
 	at, err := base.Parse(entry.URLs[0])
 	if err != nil {
 		return nil, refuseSource(inside.NotFound)
+	}
+	if at.Scheme != "https" && at.Scheme != "http" {
+		return nil, refuseSource(inside.Unsupported)
 	}
 	var packed []byte
 	err = f.get(ctx, at, maxArchive, func(body io.Reader) (err error) {
@@ -158,13 +160,14 @@ func findEntry(index io.Reader, name, version string) (*indexEntry, error) {
 	var block bytes.Buffer
 	lines := bufio.NewScanner(index)
 	lines.Buffer(nil, maxLine)
-	inEntries, inChart := false, false
+	inEntries, inChart, isIndex := false, false, false
 	for lines.Scan() {
 		line := lines.Bytes()
 		switch indent := len(line) - len(bytes.TrimLeft(line, " ")); {
 		case len(bytes.TrimSpace(line)) == 0 || line[indent] == '#':
 		case indent == 0 && line[0] != '-':
-			inEntries, inChart = string(bytes.TrimRight(line, " \r")) == "entries:", false
+			inEntries, inChart = bytes.HasPrefix(line, []byte("entries:")), false
+			isIndex = isIndex || inEntries
 		case inEntries && indent == 2 && line[2] != '-':
 			inChart = strings.Trim(string(bytes.TrimRight(line[2:], " \r:")), `"'`) == name
 		case inChart:
@@ -177,6 +180,9 @@ func findEntry(index io.Reader, name, version string) (*indexEntry, error) {
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err
+	}
+	if !isIndex {
+		return nil, refuseSource(inside.Unsupported)
 	}
 	var entries []indexEntry
 	if err := yaml.Unmarshal(block.Bytes(), &entries); err != nil {
@@ -199,4 +205,4 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-var errDigest = fmt.Errorf("the digest differs: %w", refuseSource(inside.Failed))
+var errDigest = refuseSource(inside.Digest)

@@ -11,6 +11,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +39,9 @@ type Options struct {
 	Builder []string
 	// RenderTime bounds the rendering of a chart (default 20 s), and Patience the wait of a look.
 	RenderTime, Patience time.Duration
-	Now                  func() time.Time
+	// Pauses are before a source that cannot be reached is asked again; nil for 2, 4 and 8 s.
+	Pauses []time.Duration
+	Now    func() time.Time
 }
 
 // The bounds of a look.
@@ -78,6 +81,9 @@ func New(life context.Context, o Options) *Fetcher {
 	}
 	if program, err := os.Executable(); err == nil && o.Builder == nil {
 		o.Builder = []string{program, BuilderArgument}
+	}
+	if o.Pauses == nil {
+		o.Pauses = []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
 	}
 	o.RenderTime = cmp.Or(o.RenderTime, maxRenderTime)
 	within := func(limit time.Duration) (context.Context, context.CancelFunc) {
@@ -152,14 +158,14 @@ func (f *Fetcher) FindContents(ctx context.Context, old, new tree.Tree) (found m
 	moves := inside.Find(old, new)
 	wanted := map[inside.Source]bool{}
 	for i, m := range moves {
-		if m.Reason != "" {
-			continue
-		}
-		if !wanted[m.From] && !wanted[m.To] && len(wanted) >= maxSources {
+		sources := m.ReadableSources()
+		if len(wanted) >= maxSources && slices.ContainsFunc(sources, func(s inside.Source) bool { return !wanted[s] }) {
 			moves[i].Reason = inside.TooMany
 			continue
 		}
-		wanted[m.From], wanted[m.To] = true, true
+		for _, s := range sources {
+			wanted[s] = true
+		}
 	}
 	f.await(ctx, f.startAll(wanted))
 	found = inside.Collect(moves, f.known)
@@ -173,8 +179,8 @@ func (f *Fetcher) FindContents(ctx context.Context, old, new tree.Tree) (found m
 func (f *Fetcher) FindHeld(ctx context.Context, assignment tree.Tree) []inside.Held {
 	moves, wanted := inside.FindSources(assignment), map[inside.Source]bool{}
 	for _, m := range moves {
-		if m.Reason == "" {
-			wanted[m.To] = true
+		for _, s := range m.ReadableSources() {
+			wanted[s] = true
 		}
 	}
 	f.await(ctx, f.startAll(wanted))
@@ -244,7 +250,7 @@ func (f *Fetcher) fetchOne(s inside.Source, r *result) {
 		select {
 		case f.slots <- struct{}{}:
 			defer func() { <-f.slots }()
-			built = f.build(ctx, s)
+			built = f.buildAgain(ctx, s)
 		case <-ctx.Done():
 		}
 		return nil
@@ -261,6 +267,21 @@ func (f *Fetcher) fetchOne(s inside.Source, r *result) {
 	r.built = built
 	close(r.done)
 	r.done = nil
+}
+
+func (f *Fetcher) buildAgain(ctx context.Context, s inside.Source) inside.Built {
+	built := f.build(ctx, s)
+	for _, pause := range f.options.Pauses {
+		if built.Reason != inside.Unreachable || ctx.Err() != nil {
+			break
+		}
+		select {
+		case <-time.After(pause):
+			built = f.build(ctx, s)
+		case <-ctx.Done():
+		}
+	}
+	return built
 }
 
 func (f *Fetcher) build(ctx context.Context, s inside.Source) inside.Built {

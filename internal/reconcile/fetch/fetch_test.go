@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 func newFetcher(t *testing.T, change func(*fetch.Options)) *fetch.Fetcher {
 	t.Helper()
 	o := fetch.Options{
-		Dir: t.TempDir(), Guard: func(string) (bool, error) { return false, nil }, Builder: []string{os.Args[0], buildChart}, RenderTime: time.Minute, Patience: time.Minute, Now: time.Now,
+		Dir: t.TempDir(), Guard: func(string) (bool, error) { return false, nil }, Builder: []string{os.Args[0], buildChart}, RenderTime: time.Minute, Patience: time.Minute, Pauses: []time.Duration{}, Now: time.Now,
 	}
 	if change != nil {
 		change(&o)
@@ -120,6 +121,54 @@ func TestChart(t *testing.T) {
 	}
 	if n := server.Fetched.Load(); n != 2 {
 		t.Errorf("charts were fetched %d times, want each once", n)
+	}
+}
+
+// TestValues: another value of the same version is looked at, too.
+func TestValues(t *testing.T) {
+	server := charttest.Serve(t, map[string][]byte{"1.0.0": charttest.Of(t, "1.0.0", deployment, "{{ if gt (int .Values.size) 2 }}"+database+"{{ end }}")})
+	old := release(server.URL, "1.0.0")
+	c, _ := look(t, newFetcher(t, nil), old, strings.Replace(old, "size: 3", "size: 2", 1))
+	if got, want := len(namesOf(c.Old))-len(namesOf(c.New)), 1; got != want || len(c.Unread) > 0 {
+		t.Errorf("it holds %d objects less, want %d: %+v", got, want, c)
+	}
+}
+
+// TestUnsure: what a version holds that another one replaces which is not what the index names, or cannot be reached, may
+// be removed. The second is asked for again.
+func TestUnsure(t *testing.T) {
+	good := charttest.Serve(t, map[string][]byte{"1.0.0": charttest.Of(t, "1.0.0", database), "1.1.0": charttest.Of(t, "1.1.0", database)})
+	isLying, asked := true, 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "1.1.0") {
+			asked++
+			if !isLying {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			_, _ = w.Write(charttest.Of(t, "1.1.0", deployment))
+			return
+		}
+		answer, err := http.Get(good.URL + r.URL.Path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer answer.Body.Close()
+		_, _ = io.Copy(w, answer.Body)
+	}))
+	defer server.Close()
+	for _, want := range []inside.Reason{inside.Digest, inside.Unreachable} {
+		isLying, asked = want == inside.Digest, 0
+		f := newFetcher(t, func(o *fetch.Options) { o.Pauses = []time.Duration{time.Millisecond, time.Millisecond} })
+		c, _ := look(t, f, release(server.URL, "1.0.0"), release(server.URL, "1.1.0"))
+		wantReason(t, c, want)
+		if names := namesOf(c.Unsure); len(names) != 1 || c.Unread[0].Of != "1.1.0" {
+			t.Errorf("%s: it is unsure of %v, and %q is unknown", want, names, c.Unread[0].Of)
+		}
+		if isLying == (asked > 1) {
+			t.Errorf("%s: it was asked %d times", want, asked)
+		}
 	}
 }
 

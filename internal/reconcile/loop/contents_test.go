@@ -28,7 +28,7 @@ func lookInside(t *testing.T, patience time.Duration) func(*loop.Options) {
 		t.Cleanup(cancel)
 		o.Contents = fetch.New(ctx, fetch.Options{
 			Dir: t.TempDir(), Guard: func(string) (bool, error) { return false, nil }, Builder: []string{os.Args[0], buildChart},
-			RenderTime: time.Minute, Patience: patience, Now: o.Now,
+			RenderTime: time.Minute, Patience: patience, Pauses: []time.Duration{}, Now: o.Now,
 		})
 	}
 }
@@ -89,9 +89,16 @@ func TestChartDropsStatefulSet(t *testing.T) {
 		t.Errorf("it does not say what the version adds:\n%s", added.Body)
 	}
 
-	chart("99.0.0")
+	chart("~1.11")
 	g.settle(guardedEnvironments...)
 	e := g.state("dev")
+	if len(e.Withheld) != 1 || e.Withheld[0].Cause != "removals" || !strings.Contains(e.Reason, "may remove StatefulSet/db of hello-web") {
+		t.Errorf("with a range, dev is %s: %s", e.State, e.Reason)
+	}
+
+	chart("99.0.0")
+	g.settle(guardedEnvironments...)
+	e = g.state("dev")
 	if len(e.Withheld) != 1 || e.Withheld[0].Cause != "removals" || e.State != status.Proposed {
 		t.Fatalf("dev is %s: %s", e.State, e.Reason)
 	}
@@ -139,7 +146,7 @@ func TestCommitMoves(t *testing.T) {
 		t.Errorf("%s, %q:\n%s", p.State, p.Title, p.Body)
 	}
 	p = move(strings.Repeat("0", 40))
-	if p.State != forge.Merged || !strings.Contains(p.Body, "does not have this revision") {
+	if p.State != forge.Merged || !strings.Contains(p.Body, "does not exist in its source") {
 		t.Errorf("%s, %q:\n%s", p.State, p.Title, p.Body)
 	}
 }
@@ -170,7 +177,7 @@ func TestSlowChart(t *testing.T) {
 	chart("1.11.0")
 	g.settle(guardedEnvironments...)
 	first := g.pull("dev")
-	if e := g.state("dev"); len(e.Withheld) != 1 || e.Withheld[0].Cause != "sources" || !strings.Contains(first.Body, "it is being fetched") {
+	if e := g.state("dev"); len(e.Withheld) != 1 || e.Withheld[0].Cause != "sources" || !strings.Contains(first.Body, "is being fetched") {
 		t.Fatalf("dev is %s: %s\n%s", e.State, e.Reason, first.Body)
 	}
 	g.pass(time.Minute)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -54,6 +55,9 @@ func (w *attempt) exceededLimits(limits model.Limits) excess {
 	removals := impact.RemovalsOf(w.next.before, withoutDotFolders(w.p.Rendered), w.report, opt)
 	if reasons := removals.Reasons(limits.Removals, limits.Few, limits.Last); len(reasons) > 0 {
 		reason := fmt.Sprintf("it removes %s (%s)", removals, strings.Join(reasons, "; "))
+		if removals.IsEmpty() {
+			reason = fmt.Sprintf("it may remove %s (%s)", text.Join(removals.Unsure, " and "), strings.Join(reasons, "; "))
+		}
 		e.causes = append(e.causes, Withholding{Cause: CauseRemovals, Reason: reason, Label: removalsLabel})
 	}
 	changed := w.report.Assignments.Changed + w.report.Assignments.Removed
