@@ -1,8 +1,6 @@
 package fetch
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/inside"
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 	"github.com/fairlead-io/fairlead/internal/kube/chart"
+	"github.com/fairlead-io/fairlead/internal/reconcile/registry"
 )
 
 const (
@@ -152,40 +151,21 @@ type indexEntry struct {
 	URLs    []string `yaml:"urls"`
 }
 
-const maxLine = 1 << 20
+const maxEntries = maxIndex / 10
 
-// findEntry reads one chart of an index as Helm writes it, line by line: a decoder would need ten
-// times the memory of an index. It returns nil if there is no such version.
+// findEntry returns nil if the index has no such version.
 func findEntry(index io.Reader, name, version string) (*indexEntry, error) {
-	var block bytes.Buffer
-	lines := bufio.NewScanner(index)
-	lines.Buffer(nil, maxLine)
-	inEntries, inChart, isIndex := false, false, false
-	for lines.Scan() {
-		line := lines.Bytes()
-		switch indent := len(line) - len(bytes.TrimLeft(line, " ")); {
-		case len(bytes.TrimSpace(line)) == 0 || line[indent] == '#':
-		case indent == 0 && line[0] != '-':
-			inEntries, inChart = bytes.HasPrefix(line, []byte("entries:")), false
-			isIndex = isIndex || inEntries
-		case inEntries && indent == 2 && line[2] != '-':
-			inChart = strings.Trim(string(bytes.TrimRight(line[2:], " \r:")), `"'`) == name
-		case inChart:
-			block.Write(line)
-			block.WriteByte('\n')
-		}
-		if block.Len() > maxIndex/10 {
-			return nil, refuseSource(inside.TooLarge)
-		}
-	}
-	if err := lines.Err(); err != nil {
+	found, isIndex, err := registry.FindEntries(index, name, maxEntries)
+	switch {
+	case errors.Is(err, registry.ErrTooLarge):
+		return nil, refuseSource(inside.TooLarge)
+	case err != nil:
 		return nil, err
-	}
-	if !isIndex {
+	case !isIndex:
 		return nil, refuseSource(inside.Unsupported)
 	}
 	var entries []indexEntry
-	if err := yaml.Unmarshal(block.Bytes(), &entries); err != nil {
+	if err := yaml.Unmarshal(found, &entries); err != nil {
 		return nil, refuseSource(inside.NotFound)
 	}
 	wanted, err := semver.NewVersion(version)

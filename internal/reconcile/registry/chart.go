@@ -2,8 +2,8 @@ package registry
 
 import (
 	"bufio"
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
 // Chart is a version of a chart, as an index has it. Digest may be "".
@@ -89,55 +91,60 @@ func (c *Client) fetchIndex(ctx context.Context, location, chart string, last in
 }
 
 func readIndex(r io.Reader, chart string) ([]Chart, error) {
-	section, err := findEntry(bufio.NewReaderSize(r, 64<<10), chart)
+	entries, _, err := FindEntries(r, chart, maxEntry)
+	if errors.Is(err, ErrTooLarge) {
+		return nil, fmt.Errorf("the versions of chart %s are larger than %d MiB", chart, maxEntry>>20)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var read map[string][]struct {
-		Version string `yaml:"version"`
-		Digest  string `yaml:"digest"`
-	}
-	if err := yaml.Unmarshal(section, &read); err != nil {
+	var read []entry
+	if err := yaml.Unmarshal(entries, &read); err != nil {
 		return nil, fmt.Errorf("chart %s: %w", chart, err)
 	}
-	var all []Chart
-	for _, v := range read[chart] {
-		all = append(all, Chart(v))
-	}
-	if all == nil {
+	if len(read) == 0 {
 		return nil, fmt.Errorf("it has no chart %s", chart)
 	}
-	return all, nil
+	return list.Convert(read, func(e entry) Chart { return Chart(e) }), nil
 }
 
-// findEntry returns the lines of a chart below "entries:", as Helm writes an index: each name has a line of its own.
-func findEntry(r *bufio.Reader, chart string) ([]byte, error) {
-	var section bytes.Buffer
-	isInEntries, isFound, indent := false, false, -1
+type entry struct {
+	Version string `yaml:"version"`
+	Digest  string `yaml:"digest"`
+}
+
+// ErrTooLarge means that the entries of a chart exceed their limit.
+var ErrTooLarge = errors.New("the entries of the chart are too large")
+
+// FindEntries returns the list of one chart's entries in an index as Helm writes it, where each name has a line of its own, and
+// whether the text is an index at all. It keeps no other text: a decoder would need ten times the memory of an index.
+func FindEntries(index io.Reader, chart string, limit int) (entries []byte, isIndex bool, err error) {
+	r := bufio.NewReaderSize(index, 64<<10)
+	isInEntries, isFound, isRest, indent := false, false, false, 0
 	for {
-		line, err := r.ReadBytes('\n')
-		text := strings.TrimRight(string(line), "\r\n")
+		line, err := r.ReadSlice('\n')
+		text := strings.TrimRight(string(line), " \r\n")
 		trimmed := strings.TrimLeft(text, " ")
 		depth := len(text) - len(trimmed)
 		switch {
-		case trimmed == "" || trimmed[0] == '#':
-		case depth == 0 && indent != 0 && trimmed[0] != '-' || depth == 0 && !isInEntries:
-			isInEntries, isFound = trimmed == "entries:", false
-		case isInEntries && (indent < 0 || depth == indent) && trimmed[0] != '-':
+		case !isRest && (trimmed == "" || trimmed[0] == '#'):
+		case !isRest && depth == 0 && trimmed[0] != '-':
+			isInEntries, isFound, indent = strings.HasPrefix(trimmed, "entries:"), false, 0
+			isIndex = isIndex || isInEntries
+		case !isRest && isInEntries && (indent == 0 || depth == indent) && trimmed[0] != '-':
 			indent = depth
 			isFound = strings.Trim(strings.TrimSuffix(trimmed, ":"), `"'`) == chart
+		case isFound:
+			entries = append(entries, line...)
 		}
-		if isFound {
-			section.Write(line)
-		}
-		if section.Len() > maxEntry {
-			return nil, fmt.Errorf("the versions of chart %s are larger than %d MiB", chart, maxEntry>>20)
-		}
-		if err == io.EOF {
-			return section.Bytes(), nil
-		}
-		if err != nil {
-			return nil, err
+		isRest = errors.Is(err, bufio.ErrBufferFull)
+		switch {
+		case len(entries) > limit:
+			return nil, isIndex, ErrTooLarge
+		case err == io.EOF:
+			return entries, isIndex, nil
+		case err != nil && !isRest:
+			return nil, isIndex, err
 		}
 	}
 }

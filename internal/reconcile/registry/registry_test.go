@@ -343,3 +343,24 @@ func FuzzIndex(f *testing.F) {
 		}
 	})
 }
+
+func TestFindEntries(t *testing.T) {
+	long := "    icon: " + strings.Repeat("x", 200<<10) + "\n"
+	for name, test := range map[string]struct {
+		index, want string
+		isIndex     bool
+		err         error
+	}{
+		"two spaces":  {"apiVersion: v1\nentries:\n  a:\n  - version: 1\n  b:\n  - version: 2\ngenerated: x\n", "  - version: 1\n", true, nil},
+		"four spaces": {"entries:\n    \"a\":\n    - version: 1\n    b:\n    - version: 2\n", "    - version: 1\n", true, nil},
+		"long lines":  {"entries:\n  b:\n  - version: 2\n" + long + "  a:\n  - version: 1\n", "  - version: 1\n", true, nil},
+		"too large":   {"entries:\n  a:\n  - version: 1\n" + long, "", true, ErrTooLarge},
+		"empty":       {"entries: {}\n", "", true, nil},
+		"a page":      {"<html>\n  a:\n  - version: 1\n", "", false, nil},
+	} {
+		got, isIndex, err := FindEntries(strings.NewReader(test.index), "a", 100<<10)
+		if string(got) != test.want || isIndex != test.isIndex || !errors.Is(err, test.err) {
+			t.Errorf("%s: %q, %v, %v", name, got, isIndex, err)
+		}
+	}
+}
