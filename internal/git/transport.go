@@ -37,6 +37,8 @@ func (Credentials) String() string { return "[redacted]" }
 // GoString hides the secrets from %#v.
 func (Credentials) GoString() string { return "[redacted]" }
 
+const longestRetry = time.Hour
+
 // BusyError means that a server asks for a later retry.
 type BusyError struct {
 	After time.Duration // 0 if unspecified
@@ -175,7 +177,7 @@ func classifyError(err error) error {
 	case errors.As(err, &answer):
 		failed := fmt.Errorf("HTTP status %d %s", answer.StatusCode(), protocol.ShortenReason(answer.Reason))
 		if code := answer.StatusCode(); code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable {
-			failed = &BusyError{protocol.RetryAfter(answer.Response.Header), failed}
+			failed = &BusyError{protocol.RetryAfter(answer.Response.Header, longestRetry), failed}
 		}
 		return fmt.Errorf("%w: %w", ErrUnreachable, failed)
 	case errors.Is(err, context.Canceled):

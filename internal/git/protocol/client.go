@@ -72,22 +72,19 @@ func (w *stallBody) Close() error {
 	return w.ReadCloser.Close()
 }
 
-// longestRetry: one answer must not stop polling for a year.
-const longestRetry = time.Hour
-
-// RetryAfter returns the delay of Retry-After, at most an hour. It compares times with the server's
-// own clock.
-func RetryAfter(h http.Header) time.Duration {
+// RetryAfter returns the delay of Retry-After, at most the longest: one answer must not stop polling for a year. It compares
+// times with the server's own clock.
+func RetryAfter(h http.Header, longest time.Duration) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, uint64(longestRetry/time.Second))) * time.Second
+		return time.Duration(min(seconds, uint64(longest/time.Second))) * time.Second
 	}
 	until, err := http.ParseTime(value)
 	now, dateErr := http.ParseTime(h.Get("Date"))
 	if err != nil || dateErr != nil {
 		return 0
 	}
-	return min(max(0, until.Sub(now)), longestRetry)
+	return min(max(0, until.Sub(now)), longest)
 }
 
 // UnwrapGoGit returns the error inside go-git's wrappers, which lack Unwrap.

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
 // hosts sends requests to allowed hosts, each of which gets a few a second.
@@ -25,10 +26,11 @@ type host struct {
 }
 
 const (
-	perSecond  = 5
-	burst      = 10
-	firstPause = time.Minute
-	maxPause   = time.Hour
+	perSecond    = 5
+	burst        = 10
+	firstPause   = time.Minute
+	maxPause     = time.Hour
+	longestAsked = 24 * time.Hour
 )
 
 // RoundTrip implements [http.RoundTripper].
@@ -105,23 +107,11 @@ func (h *hosts) record(name string, resp *http.Response, err error) {
 		of.failures++
 	}
 	if err == nil {
-		pause = max(pause, min(retryAfter(resp.Header.Get("Retry-After"), now), 24*time.Hour))
+		pause = max(pause, protocol.RetryAfter(resp.Header, longestAsked))
 	}
 	if until := now.Add(pause); until.After(of.pause) {
 		of.pause = until
 	}
-}
-
-func retryAfter(text string, now time.Time) time.Duration {
-	seconds, err := strconv.Atoi(text)
-	if err == nil && seconds >= 0 && seconds <= 7*24*3600 {
-		return time.Duration(seconds) * time.Second
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	return at.Sub(now)
 }
 
 // boundedBody fails after a number of bytes.
