@@ -165,15 +165,8 @@ type Pin struct {
 }
 
 type pinSpec struct {
-	Version      verbatimText `yaml:"version" required:"true"`
-	Tag          verbatimText `yaml:"tag"`
-	Commit       verbatimText `yaml:"commit"`
-	Digest       verbatimText `yaml:"digest"`
-	Image        string       `yaml:"image"`
-	Chart        string       `yaml:"chart"`
-	Registration string       `yaml:"registration" required:"true"`
-	Sets         setsSpec     `yaml:"sets"`
-	Reason       string       `yaml:"reason" required:"true"`
+	versionSpec
+	Reason string `yaml:"reason" required:"true"`
 }
 
 // PinFile returns the file of a pin in the folder of an environment.
@@ -184,8 +177,7 @@ const PinnedFolder = PinsFolder + "/pinned"
 
 func readPin(r *reader, n *yaml.Node, d *decoder) *Pin {
 	o, s, _ := readObject[pinSpec](r, n, PinKind, d)
-	v := versionSpec{s.Version, s.Tag, s.Commit, s.Digest, s.Image, s.Chart, s.Registration, s.Sets}
-	return &Pin{o, v.asVersion(d, o.Pos, "fairlead versions pin writes it", o.Name), s.Reason}
+	return &Pin{o, s.asVersion(d, o.Pos, "fairlead versions pin writes it", o.Name), s.Reason}
 }
 
 // EncodePin returns the text of a pin.
