@@ -24,15 +24,23 @@ func (in *input) findContents(ctx context.Context, old, new tree.Tree) (map[insi
 		}
 	}
 	defer in.showProgress("look into what moves")()
-	f := fetch.New(ctx, in.fetchOptions())
+	f := in.openContents(ctx)
 	defer f.Wait()
 	found, _ := f.FindContents(ctx, old, new)
 	return found, ctx.Err()
 }
 
+// openContents opens the cache once for all environments of a command.
+func (in *input) openContents(ctx context.Context) *fetch.Fetcher {
+	if in.contents == nil {
+		in.contents = fetch.New(ctx, in.fetchOptions())
+	}
+	return in.contents
+}
+
 func (in *input) findHeld(ctx context.Context, assignment tree.Tree) ([]inside.Held, error) {
 	defer in.showProgress("look into the sources")()
-	f := fetch.New(ctx, in.fetchOptions())
+	f := in.openContents(ctx)
 	defer f.Wait()
 	return f.FindHeld(ctx, assignment), ctx.Err()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fetch"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 	"github.com/fairlead-io/fairlead/internal/server/display"
@@ -35,9 +36,10 @@ type input struct {
 	credentials *credentialReader
 	settings    *config.Settings // here; nil if there are none that may be used
 
-	parser  *model.Parser
-	source  *source.Source
-	notRead map[source.NotRead]bool // already noted
+	parser   *model.Parser
+	source   *source.Source
+	contents *fetch.Fetcher          // nil until something is looked into
+	notRead  map[source.NotRead]bool // already noted
 }
 
 func (in *input) addEnvironmentFlag(c *cobra.Command, without string) {
