@@ -12,7 +12,7 @@ race-loop race-others: export CGO_ENABLED := 1
 # Packages whose tests have several goroutines at work (internal/testkit/archtest lists who starts them), with
 # all that they call: the race detector finds nothing in the others that it does not find in these.
 RACE := $(addprefix ./internal/,agent base/panics base/parallel render/output git git/pack forge \
-	$(addprefix server/,daemon display session web webhook) $(addprefix reconcile/,observe repos source))
+	$(addprefix server/,daemon display session web webhook) $(addprefix reconcile/,fetch observe registry repos shares source))
 
 # The tests of the loop take half an hour under the race detector: RACE_LOOP=regexp chooses.
 RACE_LOOP ?= .
